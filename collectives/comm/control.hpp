@@ -1,0 +1,66 @@
+// The control channel: who is alive, what each rank is calling, and the one sticky error that everybody of a
+// communicator sees. Nothing here is on the wire of a collective; publish() is the only call of the fast path.
+#pragma once
+
+#include "toric/base.hpp"
+#include "toric/transport.hpp"  // Clock, Deadline
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace toric {
+
+/// What one rank says about one of its calls. Equal on all ranks for the same sequence number, or the call is a mistake.
+struct CallRecord {
+  std::uint64_t sequence = 0;  // 1 for the first call of the communicator; a call with count 0 takes a number too
+  std::uint64_t count = 0;
+  Collective collective = Collective::barrier;
+  DataType type = DataType::uint8;
+  std::uint8_t op = 0;  // RedOp for reductions, 0 otherwise (not the scalar: it may differ between ranks)
+  Rank root = -1;
+
+  [[nodiscard]] bool same_call(const CallRecord& other) const;
+  /// Never 0: what a transport stamps on its segments. Mixes all fields, the sequence too.
+  [[nodiscard]] std::uint64_t signature() const;
+  /// "all_reduce count 100 type float op sum", for error texts.
+  [[nodiscard]] std::string describe() const;
+};
+
+/// How a rank ended its part.
+enum class Presence : std::uint8_t { absent, here, finished, dead, aborted };
+
+class ControlChannel {
+ public:
+  virtual ~ControlChannel() = default;
+
+  /// Before the first byte of a call moves. The last 16 of every rank can be read by all. A few nanoseconds; not thread safe.
+  virtual void publish(const CallRecord& record) = 0;
+  /// That call of that rank, if it is among its last 16.
+  [[nodiscard]] virtual std::optional<CallRecord> record_of(Rank rank, std::uint64_t sequence) const = 0;
+  /// The number of the last call that rank has published; 0: none yet.
+  [[nodiscard]] virtual std::uint64_t last_sequence(Rank rank) const = 0;
+  [[nodiscard]] virtual Presence presence(Rank rank) const = 0;
+  [[nodiscard]] virtual std::string host_of(Rank rank) const = 0;
+  [[nodiscard]] virtual std::int64_t process_of(Rank rank) const = 0;
+
+  /// One load: whether the communicator has failed anywhere.
+  [[nodiscard]] virtual bool failed() const noexcept = 0;
+  /// The sticky error, the same text on every rank; ok when there is none.
+  [[nodiscard]] virtual Status error() const = 0;
+  /// Makes `status` the communicator's error on every rank unless there is one already. From any thread.
+  virtual void raise(const Status& status) = 0;
+
+  /// For a rank that has waited `waited` in the call it published last, every 100 ms or so: notices dead ranks
+  /// (within 2 s of their end), calls that do not match this one, ranks that finished or aborted before it; raises and
+  /// returns the error, naming collective, sequence, rank, peer, host and remedy. Otherwise ok.
+  virtual Status examine(Clock::duration waited) = 0;
+  /// The ranks that have not reached the call published last: what a late-peer message names.
+  [[nodiscard]] virtual std::string describe_late() const = 0;
+
+  /// This rank is done and goes: peers do not take it for dead. Local, does not block.
+  virtual void leave(Presence how) = 0;
+};
+
+}  // namespace toric
