@@ -30,6 +30,11 @@ struct Cost {
   double bytes = 0;   // on the busiest link (one rank's port, the busier direction), in units of the full vector
 };
 
+/// The same for people: p ranks, p' the largest power of two not above p.
+struct CostFormula {
+  std::string_view rounds, bytes;
+};
+
 struct Algorithm {
   std::string_view name;
   std::span<const Collective> collectives;
@@ -38,6 +43,7 @@ struct Algorithm {
   bool (*fits)(const Request&);
   std::uint32_t (*chunks)(const Request&);
   Cost (*cost)(const Request&);
+  CostFormula (*formula)(Collective);
   void (*build)(Builder&, const Request&);
 
   [[nodiscard]] bool offers(Collective collective) const;

@@ -4,6 +4,8 @@
 
 #include "toric/ir/schedule.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,7 @@ enum class Fault : std::uint8_t {
   order_differs,   // an all-reduce whose ranks combine in different trees
   rank_order,      // kept in rank order was asked for, and it is not
 };
+inline constexpr std::size_t fault_count = 13;
 [[nodiscard]] std::string_view name_of(Fault fault);
 
 struct VerifyOptions {
@@ -41,15 +44,15 @@ struct Verdict {
 /// Order on a rank counts through its own lanes and dependencies only, which holds at any capacity.
 [[nodiscard]] Verdict verify(const Schedule& schedule, const VerifyOptions& options = {});
 
-/// Both alias models.
-[[nodiscard]] Verdict verify_all(const Schedule& schedule);
+/// Both alias models, for little more than the price of one.
+[[nodiscard]] Verdict verify_all(const Schedule& schedule, bool keep_rank_order = false);
 
 /// What a schedule does on the wire, counted from its steps in units of one vector of `chunks` equal chunks.
 struct WireCount {
-  std::uint32_t rounds = 0;       // longest chain of messages, each needing the one before
-  double busiest_rank_out = 0;    // parts of the full vector sent by the busiest rank
-  double busiest_rank_in = 0;     // received
-  std::uint64_t messages = 0;     // of all ranks
+  std::uint32_t rounds = 0;     // longest chain of messages, each needing the one before
+  double busiest_rank_out = 0;  // parts of the full vector sent by the busiest rank
+  double busiest_rank_in = 0;   // received
+  std::uint64_t messages = 0;   // of all ranks
 };
 [[nodiscard]] Result<WireCount> count_wire(const Schedule& schedule);
 

@@ -7,6 +7,7 @@
 #include "toric/transport.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,18 +16,22 @@ namespace toric {
 /// Decided by the communicator, the same on every rank: it changes the messages.
 struct PlanOptions {
   std::size_t segment_bytes = 64 * 1024;  // no more than the transport's
-  std::size_t window_bytes = 0;           // slice of the vector a window covers; 0: one window
+  std::size_t window_bytes = 0;           // slice of the call's `count` elements that a window covers; 0: one window
 };
+
+inline constexpr std::uint32_t no_step = UINT32_MAX;
 
 struct PlanStep {
   Port port = 0;
-  std::uint32_t fused_with = UINT32_MAX;  // a receive: the send (or output copy) that may be served from the same bytes
-  bool dead_if_fused = false;             // its destination has no other reader, so it need not be written then
-  std::uint32_t order = 0;                // (piece, step), for transports that queue
+  std::uint32_t port_index = 0;        // the same port counted from 0 within this plan
+  std::uint32_t lane = 0;              // index into Plan::lanes
+  std::uint32_t fused_with = no_step;  // a receive: the send (or copy into output) that may be served from the same bytes
+  bool dead_if_fused = false;          // its destination has no other reader, so it need not be written then
+  bool final_write = false;            // what it writes into output stays: nobody here reads or overwrites it
 };
 
 struct Plan {
-  Schedule schedule;  // programs[rank] alone is filled
+  Schedule schedule;  // programs[rank] is what runs
   Rank rank = 0;
   std::string algorithm;
   PlanOptions options;
@@ -34,6 +39,8 @@ struct Plan {
   std::vector<std::vector<std::uint32_t>> lanes;    // steps of each lane, in order
   std::vector<std::uint32_t> scratch_index;         // scratch slot -> compact index, UINT32_MAX: not named by this rank
   std::uint32_t scratch_used = 0;
+  std::uint32_t port_count = 0;
+  std::shared_ptr<const char> identity;  // differs between plans as long as anyone holds it
   [[nodiscard]] const Program& program() const { return schedule.programs[static_cast<std::size_t>(rank)]; }
 };
 

@@ -28,8 +28,8 @@ struct ReduceArgs {
   const std::byte* left;
   const std::byte* right;
   std::size_t elements;
-  Store store;        // how dst is written
-  Store also_store;   // how also is written
+  Store store;       // how dst is written
+  Store also_store;  // how also is written
 };
 
 /// Kernels of one (type, operator); avg reduces as sum, pre_mul_sum as sum (see scale).

@@ -16,8 +16,8 @@ class Builder {
     Rank ranks = 1;
     Rank root = -1;
     std::uint32_t chunks = 1;
-    Rank only = -1;                  // build this rank's program alone (the others stay empty); -1: all
-    std::uint16_t max_lanes = 256;   // running out is an error of finish(), never a wrap
+    Rank only = -1;                 // build this rank's program alone (the others stay empty); -1: all
+    std::uint16_t max_lanes = 256;  // running out is an error of finish(), never a wrap
     std::vector<std::uint32_t> place;
   };
   explicit Builder(Options options);

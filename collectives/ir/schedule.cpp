@@ -1,5 +1,7 @@
 #include "toric/ir/schedule.hpp"
 
+#include <algorithm>
+
 namespace toric {
 
 namespace {
@@ -20,12 +22,16 @@ bool input_holds(const Schedule& s, Rank rank, std::uint32_t chunk) {
     case Collective::all_reduce:
     case Collective::reduce:
     case Collective::reduce_scatter:
-    case Collective::barrier: return true;
+    case Collective::barrier:
+      return true;
     case Collective::all_gather:
-    case Collective::gather: return block_of(s, chunk) == rank;
+    case Collective::gather:
+      return block_of(s, chunk) == rank;
     case Collective::broadcast:
-    case Collective::scatter: return rank == s.root;
-    case Collective::all_to_all: return false;  // arrives with its algorithms
+    case Collective::scatter:
+      return rank == s.root;
+    case Collective::all_to_all:
+      return false;  // arrives with its algorithms
   }
   return false;
 }
@@ -35,12 +41,16 @@ bool output_holds(const Schedule& s, Rank rank, std::uint32_t chunk) {
     case Collective::all_reduce:
     case Collective::all_gather:
     case Collective::broadcast:
-    case Collective::barrier: return true;
+    case Collective::barrier:
+      return true;
     case Collective::reduce_scatter:
-    case Collective::scatter: return block_of(s, chunk) == rank;
+    case Collective::scatter:
+      return block_of(s, chunk) == rank;
     case Collective::reduce:
-    case Collective::gather: return rank == s.root;
-    case Collective::all_to_all: return false;
+    case Collective::gather:
+      return rank == s.root;
+    case Collective::all_to_all:
+      return false;
   }
   return false;
 }
@@ -55,6 +65,23 @@ Extent extent_of(const Schedule& s, std::uint32_t api, std::uint64_t count) {
 std::uint64_t longest_chunk(const Schedule& s, std::uint64_t count) {
   const std::uint64_t parts = parts_of(s);
   return count / parts + (count % parts != 0 ? 1 : 0);
+}
+
+std::uint32_t channels_used(const Schedule& s) {
+  std::uint32_t used = s.channels;
+  if (used != 0) return used;
+  for (const Program& program : s.programs)
+    for (const Step& step : program.steps)
+      if (!is_local(step.op)) used = std::max<std::uint32_t>(used, step.channel + 1u);
+  return used;
+}
+
+std::uint32_t lanes_used(const Schedule& s) {
+  std::uint32_t used = s.lanes;
+  if (used != 0) return used;
+  for (const Program& program : s.programs)
+    for (const Step& step : program.steps) used = std::max<std::uint32_t>(used, step.lane + 1u);
+  return used;
 }
 
 }  // namespace toric

@@ -17,9 +17,9 @@ enum class Buf : std::uint8_t { input, output, scratch };
 struct Step {
   Op op;
   Buf src_buf, dst_buf;
-  std::uint8_t flags;           // see wire_is_left
-  std::uint16_t lane, channel;  // steps of one lane run in order; lanes overlap
-  Rank peer;                    // -1 for copy and reduce
+  std::uint8_t flags;                         // see wire_is_left
+  std::uint16_t lane, channel;                // steps of one lane run in order; lanes overlap
+  Rank peer;                                  // -1 for copy and reduce
   std::uint32_t src_first, dst_first, count;  // a run of neighbouring chunks (or scratch slots)
   std::uint32_t dep_begin, dep_count;         // a slice of Program::deps
 };
@@ -49,7 +49,14 @@ struct Schedule {
   std::uint32_t fifo = 0;            // messages of buffering a port needs; 0: a send may end only with its receive
   std::vector<std::uint32_t> place;  // schedule chunk -> API chunk; empty: identity
   std::vector<Program> programs;     // by rank; a schedule built for one rank leaves the others empty
+  // What all ranks' programs together use, known even when only one of them was built: passes that shift channels must
+  // shift by the same on every rank. 0: no more than the programs given show.
+  std::uint32_t channels = 0, lanes = 0;
 };
+
+/// Channels (lanes) 0 .. n-1 are used: the schedule's own word, or, where that is 0, counted over its programs.
+[[nodiscard]] std::uint32_t channels_used(const Schedule& s);
+[[nodiscard]] std::uint32_t lanes_used(const Schedule& s);
 
 [[nodiscard]] constexpr bool reads_src(Op op) { return op != Op::recv; }
 [[nodiscard]] constexpr bool writes_dst(Op op) { return op != Op::send; }

@@ -1,0 +1,36 @@
+// Kernels of the 16-bit floats.
+#include "toric/execute/reduce_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "toric/execute/reduce_half.cpp"
+#include "hwy/foreach_target.h"  // includes this file once for each instruction set
+
+#include "toric/execute/reduce_floats-inl.hpp"
+#include "toric/execute/reduce_plain.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace toric::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+
+TypeKernels half_float_kernels(DataType type) { return plain_kernels(type); }
+
+#else
+
+TypeKernels half_float_kernels(DataType type) {
+  return type == DataType::float16 ? small_float_kernels<Float16>() : small_float_kernels<Bfloat16>();
+}
+
+#endif
+
+}  // namespace toric::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace toric {
+
+HWY_EXPORT(half_float_kernels);
+TypeKernels half_float_kernels(DataType type) { return HWY_DYNAMIC_DISPATCH(half_float_kernels)(type); }
+
+}  // namespace toric
+#endif

@@ -1,0 +1,14 @@
+// `toric`: look at what Toric sees, would do, and can prove.
+#include "commands.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app("Toric: a topology-aware collective communication library");
+  app.name("toric");
+  app.require_subcommand(1);
+  add_topo(app);
+  add_env(app);
+  add_algorithms(app);
+  add_verify(app);
+  CLI11_PARSE(app, argc, argv);
+  return 0;
+}
