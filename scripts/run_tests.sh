@@ -61,9 +61,15 @@ count_results() {
         ++failed
         print "FAILED: " name > "/dev/stderr"
       } else {
-        ++skipped
-        print "skipped: " name > "/dev/stderr"
+        left_out_program = name
       }
+    }
+    # A program that was never built is a failure; one that says it cannot run here is not.
+    /<skipped message=/ && left_out_program != "" {
+      missing = attribute($0, "message") ~ /Unable to find/
+      if (missing) ++failed; else ++skipped
+      print (missing ? "FAILED (not there): " : "skipped: ") left_out_program > "/dev/stderr"
+      left_out_program = ""
     }
     END { print passed + 0, failed + 0, skipped + 0 }' "$junit")
   read -r add_passed add_failed add_skipped <<<"$counts"
@@ -80,11 +86,10 @@ run_ctest() {
   mkdir -p -- "$cases"
   GTEST_OUTPUT=xml:$cases/ fixed_addresses ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure --output-junit "$junit" \
     "${select[@]}" "${@:4}" || status=$?
-  if [[ -s $junit ]]; then
-    count_results "$junit" "$cases"
-  elif ((status != 0)); then
-    failed=$((failed + 1))
-  fi
+  local failed_before=$failed
+  [[ ! -s $junit ]] || count_results "$junit" "$cases"
+  # Whatever went wrong without leaving a trace still counts.
+  ((status == 0 || failed > failed_before)) || failed=$((failed + 1))
   return "$status"
 }
 

@@ -24,7 +24,7 @@ struct Options {
   std::string ranks, pieces, algorithm, collective, file;
   bool mutate = false;
   std::uint64_t seed = 1;
-  std::size_t mutants = 0;
+  std::size_t mutants = 50;
   unsigned threads = 0;
 };
 

@@ -7,9 +7,8 @@
 //   broadcast       1 round, p-1 vectors sent by the root
 //
 // Where nothing is folded, rank r sends to r+1 first, then to r+2, and so on: at any time each rank receives from one sender.
-// A fold takes its operands in rank order, so there senders go through the receivers in rank order as well. Then the
-// message from f to t waits only for those from f to lower ranks and from lower ranks to t, and no buffering is needed
-// to rule a deadlock out; with shifted order there, it would be.
+// A fold takes its operands in rank order, so there senders go through the receivers in rank order as well: the message from
+// f to t waits only for those from f to lower ranks and from lower ranks to t, a wavefront that needs no buffering.
 //
 // R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in MPICH, IJHPCA 19(1), 2005
 // (the pairwise forms).

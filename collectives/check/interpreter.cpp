@@ -19,8 +19,8 @@ using check::Phase;
 using check::StepState;
 using check::Wire;
 
-// How the next lane to advance is chosen: evenly; with some lanes eight times slower; or always the one of the highest
-// priority, which changes now and then, so that some lanes starve for long.
+// How the next lane to advance is chosen: evenly; with some lanes much slower; or always the one of the highest priority,
+// and priorities change now and then, so that some lanes starve for long.
 enum class Pick : std::uint8_t { even, some_slow, by_priority };
 
 struct Interpreter::Impl {
@@ -36,6 +36,7 @@ struct Interpreter::Impl {
       lane.runnable = false;
       runnable[at] = runnable.back();
       runnable.pop_back();
+      changed = true;
     }
     return failure.ok() ? judge() : failure;
   }
@@ -51,6 +52,7 @@ struct Interpreter::Impl {
     cut = cuts[random.below(std::size(cuts))];
     pick = static_cast<Pick>(random.below(3));
     runnable.clear();
+    changed = true;
     for (std::uint32_t i = 0; i < model.lanes.size(); ++i) {
       Lane& lane = model.lanes[i];
       lane.runnable = true;
@@ -61,16 +63,24 @@ struct Interpreter::Impl {
   }
 
   std::size_t pick_lane() {
-    if (pick == Pick::by_priority) {
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < runnable.size(); ++i)
-        if (model.lanes[runnable[i]].priority > model.lanes[runnable[best]].priority) best = i;
-      if (random.below(32) == 0) model.lanes[runnable[best]].priority = random.below(1u << 16);
-      return best;
-    }
+    if (pick == Pick::by_priority) return pick_by_priority();
     std::size_t at = random.below(runnable.size());
-    while (pick == Pick::some_slow && model.lanes[runnable[at]].slow && random.below(8) != 0) at = random.below(runnable.size());
+    for (int again = 0; again < 4 && pick == Pick::some_slow && model.lanes[runnable[at]].slow; ++again) at = random.below(runnable.size());
     return at;
+  }
+
+  // Looks anew only when what may run, or a priority, has changed.
+  std::size_t pick_by_priority() {
+    if (random.below(32) == 0) {
+      model.lanes[runnable[random.below(runnable.size())]].priority = random.below(1u << 16);
+      changed = true;
+    }
+    if (!changed) return favourite;
+    changed = false;
+    favourite = 0;
+    for (std::size_t i = 1; i < runnable.size(); ++i)
+      if (model.lanes[runnable[i]].priority > model.lanes[runnable[favourite]].priority) favourite = i;
+    return favourite;
   }
 
   void wake(std::uint32_t rank) {
@@ -78,6 +88,7 @@ struct Interpreter::Impl {
       if (!model.lanes[i].runnable) {
         model.lanes[i].runnable = true;
         runnable.push_back(i);
+        changed = true;
       }
   }
 
@@ -298,7 +309,9 @@ struct Interpreter::Impl {
   check::Random random{1};
   std::uint32_t cut = 1;  // elements of a segment
   Pick pick = Pick::even;
-  std::vector<std::uint32_t> runnable;
+  std::vector<std::uint32_t> runnable;  // lanes
+  std::size_t favourite = 0;            // the runnable lane of the highest priority, unless something has changed
+  bool changed = true;
   Interpretation failure;
 };
 

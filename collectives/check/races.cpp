@@ -4,6 +4,9 @@
 // of its lane; and from each dependency as far as it reaches: a segment that ends at e waits for D.pos >= min(e, D.end)
 // unless D.begin >= e, so chunk c waits for D's chunk min(c, D's last) if D.begin <= c. Messages make no edge here: what is
 // ordered only through another rank would have to hold at every capacity, and is not asked for by any schedule of ours.
+// Segments may be smaller than a chunk. An edge between nodes of one data chunk then holds position by position, any other
+// edge holds for the whole chunk; a place has one data chunk, so along a path between two accesses to it every position is
+// ordered.
 // Each node has a clock: for each lane of the rank how many of the lane's nodes are before it (or it). Programs are in
 // an order that respects all edges, so one pass computes the clocks, and an earlier access is before a later one or races.
 #include "toric/check/proof.hpp"

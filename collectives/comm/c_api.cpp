@@ -76,6 +76,15 @@ Status check_pointer(const char* function, const char* argument, Pointer pointer
   return {Code::invalid_argument, fmt::format("{}: {} is NULL", function, argument)};
 }
 
+/// The number of a C enum, which may be none of its values: C++ must not even look at such a one.
+template <typename Enum>
+int number_of(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int number;
+  std::memcpy(&number, &value, sizeof(number));
+  return number;
+}
+
 // --- starting -------------------------------------------------------------------------------------------------------
 
 /// The fields the caller knows; those behind `size` keep their defaults.
@@ -176,7 +185,7 @@ toricResult_t toricGetVersion(int* version) {
 }
 
 const char* toricGetErrorString(toricResult_t result) {
-  switch (static_cast<int>(result)) {
+  switch (number_of(result)) {
     case toricSuccess:
       return "no error";
     case toricUnhandledDeviceError:
@@ -311,8 +320,8 @@ toricResult_t toricRedOpCreatePreMulSum(toricRedOp_t* op, void* scalar, toricDat
     TORIC_TRY(check_pointer(function, "op", op));
     TORIC_TRY(check_pointer(function, "scalar", scalar));
     toric::Operators::PreMulSum made;
-    TORIC_TRY(toric::check_type(function, static_cast<int>(datatype), made.type));
-    const int when = static_cast<int>(residence);
+    TORIC_TRY(toric::check_type(function, number_of(datatype), made.type));
+    const int when = number_of(residence);
     if (when != toricScalarDevice && when != toricScalarHostImmediate)
       return {Code::invalid_argument,
               fmt::format("{}: residence {} is none: pass toricScalarDevice or toricScalarHostImmediate", function, when)};
@@ -330,35 +339,33 @@ toricResult_t toricRedOpCreatePreMulSum(toricRedOp_t* op, void* scalar, toricDat
 toricResult_t toricRedOpDestroy(toricRedOp_t op, toricComm_t comm) {
   return guarded("toricRedOpDestroy", [&]() -> Status {
     TORIC_TRY(check_comm("toricRedOpDestroy", comm));
-    return comm->communicator->operators().remove(static_cast<int>(op));
+    return comm->communicator->operators().remove(number_of(op));
   });
 }
 
 toricResult_t toricAllReduce(const void* sendbuff, void* recvbuff, size_t count, toricDataType_t datatype, toricRedOp_t op,
                              toricComm_t comm, toricStream_t stream) {
-  return collective(
-      {__func__, Collective::all_reduce, sendbuff, recvbuff, count, static_cast<int>(datatype), static_cast<int>(op), -1, stream}, comm);
+  return collective({__func__, Collective::all_reduce, sendbuff, recvbuff, count, number_of(datatype), number_of(op), -1, stream}, comm);
 }
 
 toricResult_t toricAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, toricDataType_t datatype, toricComm_t comm,
                              toricStream_t stream) {
-  return collective({__func__, Collective::all_gather, sendbuff, recvbuff, sendcount, static_cast<int>(datatype), 0, -1, stream}, comm);
+  return collective({__func__, Collective::all_gather, sendbuff, recvbuff, sendcount, number_of(datatype), 0, -1, stream}, comm);
 }
 
 toricResult_t toricReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount, toricDataType_t datatype, toricRedOp_t op,
                                  toricComm_t comm, toricStream_t stream) {
-  return collective(
-      {__func__, Collective::reduce_scatter, sendbuff, recvbuff, recvcount, static_cast<int>(datatype), static_cast<int>(op), -1, stream},
-      comm);
+  return collective({__func__, Collective::reduce_scatter, sendbuff, recvbuff, recvcount, number_of(datatype), number_of(op), -1, stream},
+                    comm);
 }
 
 toricResult_t toricBroadcast(const void* sendbuff, void* recvbuff, size_t count, toricDataType_t datatype, int root, toricComm_t comm,
                              toricStream_t stream) {
-  return collective({__func__, Collective::broadcast, sendbuff, recvbuff, count, static_cast<int>(datatype), 0, root, stream}, comm);
+  return collective({__func__, Collective::broadcast, sendbuff, recvbuff, count, number_of(datatype), 0, root, stream}, comm);
 }
 
 toricResult_t toricBcast(void* buff, size_t count, toricDataType_t datatype, int root, toricComm_t comm, toricStream_t stream) {
-  return collective({__func__, Collective::broadcast, buff, buff, count, static_cast<int>(datatype), 0, root, stream}, comm);
+  return collective({__func__, Collective::broadcast, buff, buff, count, number_of(datatype), 0, root, stream}, comm);
 }
 
 toricResult_t toricBarrier(toricComm_t comm, toricStream_t stream) {

@@ -50,6 +50,7 @@ class ControlChannel {
   /// The sticky error, the same text on every rank; ok when there is none.
   [[nodiscard]] virtual Status error() const = 0;
   /// Makes `status` the communicator's error on every rank unless there is one already. From any thread.
+  /// failed() is true when it returns; between hosts that may take half a second.
   virtual void raise(const Status& status) = 0;
 
   /// For a rank that has waited `waited` in the call it published last, every 100 ms or so: notices dead ranks

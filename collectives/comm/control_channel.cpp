@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 #include <vector>
 
 namespace toric {
@@ -61,7 +62,15 @@ void HostControl::tell(Notice notice) {
 }
 
 void HostControl::raise(const Status& status) {
-  if (status.ok()) return;
+  if (status.ok() || segment_->failed()) return;
+  if (directory_.host() > 0 && segment_->presence(directory_.leader()) == Presence::here) {
+    // The first host decides between errors that are raised at the same time.
+    if (segment_->propose(status, directory_.rank)) log(LogLevel::error, status.text());
+    tell(Notice::raised);
+    const Deadline patience = Clock::now() + decision_patience + std::chrono::milliseconds(100);
+    while (!segment_->failed() && Clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (segment_->failed()) return;
+  }
   if (segment_->raise(status, directory_.rank)) log(LogLevel::error, status.text());
   tell(Notice::raised);
 }

@@ -40,13 +40,18 @@ constexpr std::uint32_t claim(Rank raiser, std::uint32_t phase) { return (static
 
 }  // namespace
 
+/// One status, written once.
+struct ControlSegment::Board {
+  alignas(64) std::atomic<std::uint32_t> state;
+  std::int32_t code;
+  std::uint32_t length;
+  char text[error_text_bytes];
+};
+
 struct ControlSegment::Header {
   std::uint64_t magic, ranks;
   Nonce nonce;
-  alignas(64) std::atomic<std::uint32_t> error_state;
-  std::int32_t error_code;
-  std::uint32_t error_length;
-  char error_text[error_text_bytes];
+  Board error, proposal;
 };
 
 struct ControlSegment::RankCell {
@@ -144,31 +149,34 @@ bool ControlSegment::change_if_here(Rank rank, Presence presence) {
   return cell(rank).presence.compare_exchange_strong(here, static_cast<std::uint32_t>(presence), std::memory_order_acq_rel);
 }
 
-bool ControlSegment::failed() const noexcept { return (header().error_state.load(std::memory_order_acquire) & phase_mask) == written; }
+bool ControlSegment::failed() const noexcept { return (header().error.state.load(std::memory_order_acquire) & phase_mask) == written; }
 
-Status ControlSegment::error() const {
-  if (!failed()) return {};
-  const Header& shared = header();
-  const auto length = std::min<std::size_t>(shared.error_length, error_text_bytes);
-  return {static_cast<Code>(shared.error_code), std::string(shared.error_text, length)};
+Status ControlSegment::error() const { return read(header().error); }
+Status ControlSegment::proposal() const { return read(header().proposal); }
+bool ControlSegment::raise(const Status& status, Rank raiser) { return write(header().error, status, raiser); }
+bool ControlSegment::propose(const Status& status, Rank raiser) { return write(header().proposal, status, raiser); }
+
+Status ControlSegment::read(const Board& board) {
+  if ((board.state.load(std::memory_order_acquire) & phase_mask) != written) return {};
+  const auto length = std::min<std::size_t>(board.length, error_text_bytes);
+  return {static_cast<Code>(board.code), std::string(board.text, length)};
 }
 
-bool ControlSegment::raise(const Status& status, Rank raiser) {
-  Header& shared = header();
-  std::uint32_t state = shared.error_state.load(std::memory_order_acquire);
+bool ControlSegment::write(Board& board, const Status& status, Rank raiser) const {
+  std::uint32_t state = board.state.load(std::memory_order_acquire);
   if ((state & phase_mask) == written || status.ok()) return false;
   if ((state & phase_mask) == writing) {
     const auto claimant = static_cast<Rank>(state >> 2) - 1;
     if (presence(claimant) != Presence::dead) return false;  // about to be written, within a microsecond
   }
-  if (!shared.error_state.compare_exchange_strong(state, claim(raiser, writing), std::memory_order_acq_rel)) return false;
+  if (!board.state.compare_exchange_strong(state, claim(raiser, writing), std::memory_order_acq_rel)) return false;
   const std::string_view text = status.text();
   const std::size_t length = std::min(text.size(), error_text_bytes);
-  std::memcpy(shared.error_text, text.data(), length);
-  if (length < text.size()) std::memcpy(shared.error_text + length - 3, "...", 3);
-  shared.error_length = static_cast<std::uint32_t>(length);
-  shared.error_code = static_cast<std::int32_t>(status.code());
-  shared.error_state.store(claim(raiser, written), std::memory_order_release);
+  std::memcpy(board.text, text.data(), length);
+  if (length < text.size()) std::memcpy(board.text + length - 3, "...", 3);
+  board.length = static_cast<std::uint32_t>(length);
+  board.code = static_cast<std::int32_t>(status.code());
+  board.state.store(claim(raiser, written), std::memory_order_release);
   return true;
 }
 

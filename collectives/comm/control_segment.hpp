@@ -46,13 +46,19 @@ class ControlSegment {
   [[nodiscard]] Status error() const;
   /// Writes the error unless there is one; true when this was the first. A rank that died while writing is overtaken.
   bool raise(const Status& status, Rank raiser);
+  /// What this host would like the error to be: the first host decides, so that all hosts end with one text.
+  bool propose(const Status& status, Rank raiser);
+  [[nodiscard]] Status proposal() const;
 
  private:
+  struct Board;
   struct Header;
   struct RankCell;
   ControlSegment(void* memory, std::size_t bytes, Rank ranks) : memory_(memory), bytes_(bytes), ranks_(ranks) {}
   static std::size_t bytes_for(Rank ranks);
   static Result<void*> map_bytes(int descriptor, std::size_t bytes);
+  bool write(Board& board, const Status& status, Rank raiser) const;
+  static Status read(const Board& board);
   [[nodiscard]] Header& header() const;
   [[nodiscard]] RankCell& cell(Rank rank) const;
 

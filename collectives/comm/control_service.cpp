@@ -85,6 +85,7 @@ void ControlService::run() {
       serve_own();
       serve_members();
       serve_links();
+      decide_alone();
     }
     forward_error();
     forward_presence();
@@ -108,7 +109,7 @@ void ControlService::wait() {
   }
   for (const Link& link : links_)
     if (link.socket.valid()) polled.push_back({link.socket.get(), static_cast<short>(link.out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-  ::poll(polled.data(), polled.size(), -1);
+  ::poll(polled.data(), polled.size(), proposed_ && !segment_.failed() ? milliseconds_until(decide_alone_at_, 1000) : -1);
   std::uint64_t count = 0;
   if ((polled[0].revents & POLLIN) != 0) [[maybe_unused]]
     const ssize_t got = ::read(wake_.get(), &count, sizeof count);
@@ -121,7 +122,10 @@ void ControlService::serve_own() {
 }
 
 void ControlService::take(Notice notice) {
-  if (notice == Notice::raised) forward_error();
+  if (notice == Notice::raised) {
+    forward_error();
+    propose();
+  }
   if (notice == Notice::left) forward_presence();
   if (notice == Notice::waits && !links_.empty()) {
     const std::array<std::byte, 1> nothing{};
@@ -178,6 +182,9 @@ void ControlService::take(Link& link, const Frame& frame) {
     segment_.raise(status, directory_.leader());
     error_forwarded_ = true;
     flood(frame.type, frame.payload, &link);
+  } else if (frame.type == FrameType::propose) {
+    if (directory_.host() == 0) return raise(decode_failure(frame.payload));
+    if (Link* up = link_up()) send(*up, frame.type, frame.payload);
   } else if (frame.type == FrameType::presence) {
     const auto rank = reader.get<Rank>();
     const auto presence = static_cast<Presence>(reader.get<std::uint8_t>());
@@ -242,7 +249,33 @@ void ControlService::send_records() {
 }
 
 void ControlService::raise(const Status& status) {
+  if (link_up() != nullptr) {
+    if (segment_.propose(status, directory_.leader())) log(LogLevel::error, status.text());
+    return propose();
+  }
   if (segment_.raise(status, directory_.leader())) log(LogLevel::error, status.text());
+  forward_error();
+}
+
+ControlService::Link* ControlService::link_up() {
+  const auto found = std::find_if(links_.begin(), links_.end(), [this](const Link& link) { return link.host < directory_.host(); });
+  return found == links_.end() || !found->socket.valid() ? nullptr : &*found;
+}
+
+void ControlService::propose() {
+  const Status proposal = segment_.proposal();
+  if (proposed_ || segment_.failed() || proposal.ok()) return;
+  proposed_ = true;
+  decide_alone_at_ = Clock::now();
+  if (Link* up = link_up()) {
+    decide_alone_at_ += decision_patience;
+    send(*up, FrameType::propose, encode(proposal));
+  }
+}
+
+void ControlService::decide_alone() {
+  if (!proposed_ || segment_.failed() || Clock::now() < decide_alone_at_) return;
+  segment_.raise(segment_.proposal(), directory_.leader());
   forward_error();
 }
 
@@ -272,6 +305,12 @@ void ControlService::flood(FrameType type, std::span<const std::byte> payload, c
     link.out.insert(link.out.end(), frame.begin(), frame.end());
     flush(link);
   }
+}
+
+void ControlService::send(Link& link, FrameType type, std::span<const std::byte> payload) {
+  const std::vector<std::byte> frame = encode_frame(type, payload);
+  link.out.insert(link.out.end(), frame.begin(), frame.end());
+  flush(link);
 }
 
 void ControlService::flush(Link& link) {

@@ -14,6 +14,9 @@
 
 namespace toric {
 
+/// How long a host waits for the first host to decide on the error, before it goes its own way.
+inline constexpr auto decision_patience = std::chrono::milliseconds(500);
+
 /// What a rank tells its service in one byte; everything else is in the shared memory.
 enum class Notice : std::uint8_t { raised = 1, left = 2, waits = 3 };
 
@@ -59,10 +62,14 @@ class ControlService {
   void take(Link& link, const Frame& frame);
   void take_records(std::span<const std::byte> payload);
   void raise(const Status& status);
+  void propose();
+  void decide_alone();
+  [[nodiscard]] Link* link_up();
   void forward_error();
   void forward_presence();
   void send_records();
   void flood(FrameType type, std::span<const std::byte> payload, const Link* except);
+  static void send(Link& link, FrameType type, std::span<const std::byte> payload);
   static void flush(Link& link);
 
   const Directory& directory_;
@@ -70,7 +77,8 @@ class ControlService {
   std::vector<Member> members_;
   std::vector<Link> links_;
   std::vector<Presence> forwarded_;  // by rank: what other hosts have been told
-  bool error_forwarded_ = false;
+  bool error_forwarded_ = false, proposed_ = false;
+  Deadline decide_alone_at_{};
   Deadline records_sent_{}, query_forwarded_{};
   Descriptor wake_;
   std::atomic<std::uint32_t> own_notices_{0};

@@ -37,6 +37,7 @@ enum class FrameType : std::uint16_t {
   presence = 13,    // control: a rank has gone
   query = 14,       // control: somebody waits, send your records
   records = 15,     // control: the last calls of a host's ranks
+  propose = 16,     // control: an error on its way to the first host, which decides on one for all
 };
 
 class ByteWriter {

@@ -97,49 +97,55 @@ struct Destinations {
   Store also_store;
 };
 
-// Each of these reads all it needs before it writes: a destination may be an operand.
+// Each of these reads all it needs before it writes: a destination may be an operand. Short calls keep all their arguments
+// in registers: a struct that is written in halves and read whole waits for the store buffer longer than the work takes.
 
 template <std::size_t width, class D>
-HWY_INLINE void store_short(D d, hn::Vec<D> value, const Destinations& to, std::size_t offset) {
-  store<width>(d, value, to.dst + offset);
-  if (to.also != nullptr) store<width>(d, value, to.also + offset);
+HWY_INLINE void store_short(D d, hn::Vec<D> value, std::byte* dst, std::byte* also, std::size_t offset) {
+  store<width>(d, value, dst + offset);
+  if (also != nullptr) store<width>(d, value, also + offset);
 }
 
 template <class T, std::size_t width, class Source>
-HWY_INLINE void run_two(const Source& source, const Destinations& to, std::size_t first, std::size_t second) {
+HWY_INLINE void run_two(const Source source, std::byte* dst, std::byte* also, std::size_t first, std::size_t second) {
   const ShortTag<T> d;
   const auto a = source.template at<width>(d, first);
   const auto b = source.template at<width>(d, second);
-  store_short<width>(d, a, to, first);
-  store_short<width>(d, b, to, second);
+  store_short<width>(d, a, dst, also, first);
+  store_short<width>(d, b, dst, also, second);
 }
 
 template <class T, class Source>
-HWY_INLINE void run_four(const Source& source, const Destinations& to, std::size_t begin, std::size_t end) {
+HWY_INLINE void run_four(const Source source, std::byte* dst, std::byte* also, std::size_t begin, std::size_t end) {
   const ShortTag<T> d;
   const auto a = source.template at<16>(d, begin);
   const auto b = source.template at<16>(d, begin + 16);
   const auto c = source.template at<16>(d, end - 32);
   const auto e = source.template at<16>(d, end - 16);
-  store_short<16>(d, a, to, begin);
-  store_short<16>(d, b, to, begin + 16);
-  store_short<16>(d, c, to, end - 32);
-  store_short<16>(d, e, to, end - 16);
+  store_short<16>(d, a, dst, also, begin);
+  store_short<16>(d, b, dst, also, begin + 16);
+  store_short<16>(d, c, dst, also, end - 32);
+  store_short<16>(d, e, dst, also, end - 16);
 }
 
 /// Fewer than 64 bytes: pieces of the largest power of two that fits, overlapping in the middle.
 template <class T, class Source>
-HWY_NOINLINE void run_short(const Source& source, const Destinations& to, std::size_t begin, std::size_t end) {
+HWY_INLINE void run_short(const Source source, std::byte* dst, std::byte* also, std::size_t begin, std::size_t end) {
   const std::size_t bytes = end - begin;
-  if (bytes >= 32) return run_four<T>(source, to, begin, end);
-  if (bytes >= 16) return run_two<T, 16>(source, to, begin, end - 16);
-  if (bytes >= 8) return run_two<T, 8>(source, to, begin, end - 8);
+  if (bytes >= 32) return run_four<T>(source, dst, also, begin, end);
+  if (bytes >= 16) return run_two<T, 16>(source, dst, also, begin, end - 16);
+  if (bytes >= 8) return run_two<T, 8>(source, dst, also, begin, end - 8);
   if constexpr (sizeof(T) <= 4) {
-    if (bytes >= 4) return run_two<T, 4>(source, to, begin, end - 4);
+    if (bytes >= 4) return run_two<T, 4>(source, dst, also, begin, end - 4);
   }
   if constexpr (sizeof(T) <= 2) {
-    for (; begin < end; begin += sizeof(T)) run_two<T, sizeof(T)>(source, to, begin, begin);
+    for (; begin < end; begin += sizeof(T)) run_two<T, sizeof(T)>(source, dst, also, begin, begin);
   }
+}
+
+template <class T, class Source>
+HWY_NOINLINE void run_end(const Source source, std::byte* dst, std::byte* also, std::size_t begin, std::size_t end) {
+  run_short<T>(source, dst, also, begin, end);
 }
 
 /// `count` vectors at `offset`.
@@ -186,7 +192,7 @@ HWY_INLINE Store store_at(Store wanted, const std::byte* at) {
 }
 
 template <class T, class Source>
-HWY_NOINLINE void run_long(const Source& source, Destinations to, std::size_t bytes) {
+HWY_INLINE void run_long(const Source source, Destinations to, std::size_t bytes) {
   constexpr std::size_t width = vector_bytes<WideTag<T>>;
   constexpr std::size_t vectors_a_line = line_bytes / width;
   constexpr std::size_t unroll = Source::unroll, step = unroll == 1 ? 1 : vectors_a_line;
@@ -194,7 +200,7 @@ HWY_NOINLINE void run_long(const Source& source, Destinations to, std::size_t by
   std::size_t at = 0;
   if (bytes >= align_from || to.store == Store::streamed || to.also_store == Store::streamed) {
     at = bytes_to_line<T>(to);
-    if (at > 0) run_short<T>(source, to, 0, at);
+    if (at > 0) run_end<T>(source, to.dst, to.also, 0, at);
   }
   to.store = store_at(to.store, to.dst + at);
   to.also_store = store_at(to.also_store, to.also + at);
@@ -203,23 +209,31 @@ HWY_NOINLINE void run_long(const Source& source, Destinations to, std::size_t by
   }
   for (const std::size_t end = at + (bytes - at) / line_bytes * line_bytes; at < end; at += step * width)
     run_vectors<step>(d, source, to, at);
-  if (at < bytes) run_short<T>(source, to, at, bytes);
+  if (at < bytes) run_end<T>(source, to.dst, to.also, at, bytes);
 }
 
 template <class T, class Source>
-HWY_INLINE void run(const Source& source, const Destinations& to, std::size_t bytes) {
+HWY_INLINE void run(const Source source, const Destinations to, std::size_t bytes) {
   if (bytes >= line_bytes)
     run_long<T>(source, to, bytes);
   else
-    run_short<T>(source, to, 0, bytes);
+    run_end<T>(source, to.dst, to.also, 0, bytes);
 }
 
 // --- the kernels' entry points ---------------------------------------------------------------------------------------
 
 template <class T, class Operator>
+HWY_NOINLINE void reduce_long(const ReduceArgs& args) {
+  run_long<T>(PairSource<Operator>{args.left, args.right}, Destinations{args.dst, args.also, args.store, args.also_store},
+              args.elements * sizeof(T));
+}
+
+/// The short case alone, so that it needs no frame.
+template <class T, class Operator>
 void reduce_with(const ReduceArgs& args, KernelQueue) {
-  run<T>(PairSource<Operator>{args.left, args.right}, Destinations{args.dst, args.also, args.store, args.also_store},
-         args.elements * sizeof(T));
+  const std::size_t bytes = args.elements * sizeof(T);
+  if (bytes >= line_bytes) return reduce_long<T, Operator>(args);
+  run_short<T>(PairSource<Operator>{args.left, args.right}, args.dst, args.also, 0, bytes);
 }
 
 template <class T, class Operator>

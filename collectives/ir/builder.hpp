@@ -34,8 +34,9 @@ class Builder {
   void send(Rank from, Rank to, std::int64_t first, std::int64_t count = 1);
   /// `from` sends its live copy; `to` reduces it with its own live copy, which the result replaces.
   void send_reduce(Rank from, Rank to, std::int64_t first, std::int64_t count = 1);
-  /// Local steps for authors who manage a place themselves: copy the live copy of a run into `slot` (scratch slot of
-  /// that chunk; it becomes the live copy), or fold it into the live copy there.
+  /// Local steps for authors who manage a place themselves: copy the live copy of a run into slot set `slot_set` (scratch
+  /// slot slot_set * chunks + c of each chunk c; it becomes the live copy), or fold the live copy into what that slot holds
+  /// (slot = slot (+) live copy; the slot becomes the live copy). Not inside a round.
   void copy(Rank rank, std::uint32_t first, std::uint32_t count, std::uint32_t slot_set);
   void reduce(Rank rank, std::uint32_t first, std::uint32_t count, std::uint32_t slot_set);
 

@@ -28,13 +28,15 @@ class Accesses {
   template <typename Wait>
   void before_write(std::size_t place, const Step& step, const Wait& wait) const {
     const bool own = copies_own_place(step);
-    bool writer_implied = false;  // by a reader, which itself waits for the writer at this very chunk
+    // By a reader, which itself waits for the writer at this very chunk. (A copy from input to its own output, which readers of
+    // input do not wait for, is among the readers.)
+    bool writer_implied = false;
     for (std::uint32_t node = readers_[place]; node != nothing; node = nodes_[node].next) {
       if (own && nodes_[node].buf == Buf::input) continue;
       wait(nodes_[node].step);
       writer_implied = true;
     }
-    if (writer_[place] != nothing && (!writer_implied || copies_own_place(steps_[writer_[place]]))) wait(writer_[place]);
+    if (writer_[place] != nothing && !writer_implied) wait(writer_[place]);
   }
 
   void read(std::size_t place, Buf buf, std::uint32_t step) {

@@ -74,16 +74,29 @@ TEST(Hosts, AnErrorCrosses) {
   }
 }
 
+TEST(Hosts, ErrorsRaisedEverywhereAtOnceEndAsOne) {
+  for (int turn = 0; turn < 5; ++turn) {
+    auto all = on_hosts(7, 7);
+    in_threads(7, [&](Rank rank) {
+      all[static_cast<std::size_t>(rank)]->control().raise({Code::timeout, "raised by rank " + std::to_string(rank)});
+      EXPECT_TRUE(all[static_cast<std::size_t>(rank)]->control().failed());
+    });
+    for (const auto& mine : all) EXPECT_EQ(mine->control().error().text(), all[0]->control().error().text());
+  }
+}
+
 TEST(Hosts, ADifferentCallIsFoundAcross) {
   auto all = on_hosts(6, 3);
   for (Rank rank = 0; rank < 6; ++rank)
     for (std::uint64_t i = 1; i <= 9; ++i) all[static_cast<std::size_t>(rank)]->control().publish(call(i, i == 9 && rank == 5 ? 0 : 100));
-  const Status status = wait_for_error(all[0]->control());
+  std::vector<Status> found(6);
+  in_threads(6, [&](Rank rank) { found[static_cast<std::size_t>(rank)] = wait_for_error(all[static_cast<std::size_t>(rank)]->control()); });
+  const Status status = found[0];
   EXPECT_EQ(status.code(), Code::invalid_usage);
-  EXPECT_THAT(std::string(status.text()), HasSubstr("communicator 'test': all_reduce #9 on rank 0"));
+  EXPECT_THAT(std::string(status.text()), HasSubstr("communicator 'test': all_reduce #9 on rank "));
   EXPECT_THAT(std::string(status.text()), HasSubstr("rank 5 ("));
   EXPECT_THAT(std::string(status.text()), HasSubstr("count 0"));
-  for (const auto& mine : all) EXPECT_EQ(wait_for_error(mine->control()).text(), status.text());
+  for (const Status& other : found) EXPECT_EQ(other.text(), status.text());
 }
 
 TEST(Hosts, ALateRankElsewhereIsNamed) {

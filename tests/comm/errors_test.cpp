@@ -1,4 +1,5 @@
 // What goes wrong, and what the texts say: arguments, calls that do not match, forgotten groups.
+#include "plain_c.h"
 #include "world.hpp"
 
 #include <gmock/gmock.h>
@@ -47,11 +48,11 @@ TEST_F(Arguments, NullBuffersAreRefusedUnlessTheCountIsZero) {
 
 TEST_F(Arguments, EnumsOutOfRangeAreRefused) {
   for (const int type : {-1, static_cast<int>(toricNumTypes), 1000}) {
-    refused(toricAllReduce(in_.data(), out_.data(), 1, static_cast<toricDataType_t>(type), toricSum, comm_, nullptr), "datatype");
-    refused(toricAllGather(in_.data(), out_.data(), 1, static_cast<toricDataType_t>(type), comm_, nullptr), "datatype");
+    refused(all_reduce_with(in_.data(), out_.data(), 1, type, toricSum, comm_), "datatype");
+    refused(all_gather_with(in_.data(), out_.data(), 1, type, comm_), "datatype");
   }
   for (const int op : {-1, static_cast<int>(toricNumOps), 12345, static_cast<int>(toricMaxRedOp)})
-    refused(toricAllReduce(in_.data(), out_.data(), 1, toricFloat, static_cast<toricRedOp_t>(op), comm_, nullptr), "op");
+    refused(all_reduce_with(in_.data(), out_.data(), 1, toricFloat, op, comm_), "op");
   for (const int root : {-1, 1, 1000}) refused(toricBcast(out_.data(), 1, toricFloat, root, comm_, nullptr), "root");
 }
 
@@ -133,8 +134,8 @@ TEST_F(Arguments, OfOperatorsAreChecked) {
   double two = 2;
   refused(toricRedOpCreatePreMulSum(nullptr, &two, toricDouble, toricScalarHostImmediate, comm_), "op is NULL");
   refused(toricRedOpCreatePreMulSum(&op, nullptr, toricDouble, toricScalarHostImmediate, comm_), "scalar is NULL");
-  refused(toricRedOpCreatePreMulSum(&op, &two, toricNumTypes, toricScalarHostImmediate, comm_), "datatype");
-  refused(toricRedOpCreatePreMulSum(&op, &two, toricDouble, static_cast<toricScalarResidence_t>(2), comm_), "residence");
+  refused(create_with(&op, &two, toricNumTypes, toricScalarHostImmediate, comm_), "datatype");
+  refused(create_with(&op, &two, toricDouble, 2, comm_), "residence");
   ASSERT_TRUE(ok(toricRedOpCreatePreMulSum(&op, &two, toricDouble, toricScalarHostImmediate, comm_)));
   refused(toricAllReduce(in_.data(), out_.data(), 1, toricFloat, op, comm_, nullptr), "was made for double");
   refused(toricRedOpDestroy(toricSum, comm_), "is none of this communicator's");
@@ -155,7 +156,7 @@ TEST(Library, TellsVersionAndCodes) {
   int version = 0;
   EXPECT_TRUE(ok(toricGetVersion(&version)));
   EXPECT_EQ(version, TORIC_VERSION_CODE);
-  for (int code = -1; code <= toricNumResults; ++code) EXPECT_NE(toricGetErrorString(static_cast<toricResult_t>(code)), nullptr);
+  for (int code = -1; code <= toricNumResults; ++code) EXPECT_NE(error_string_of(code), nullptr);
   std::thread([] { EXPECT_STREQ(toricGetLastError(nullptr), ""); }).join();  // a thread's own: no error there yet
 }
 

@@ -1,6 +1,7 @@
 // Selection: the wish's grammar, what is refused and what the refusal names, the table's shape, windows.
 #include "toric/comm/selection.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,37 +19,36 @@ std::string chosen(Collective collective, Rank ranks, std::uint64_t bytes, std::
   const auto choices = choose(collective, ranks, 0, *parsed);
   EXPECT_TRUE(choices.ok()) << choices.status().text();
   for (const Choice& choice : *choices)
-    if (bytes < choice.end || choice.end == UINT64_MAX)
-      return std::string(choice.algorithm->name) + (choice.pieces == 1 ? "" : "@" + std::to_string(choice.pieces));
+    if (bytes < choice.end || choice.end == UINT64_MAX) return fmt::format("{}@{}", choice.algorithm->name, choice.pieces);
   return "none";
 }
 
 TEST(Wish, TakesRangesOfSeveralCollectives) {
   constexpr std::string_view wish = "all_reduce:0-4k=direct,4k-inf=ring;all_gather=ring";
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, 0, wish), "direct");
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, 4095, wish), "direct");
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, 4096, wish), "ring");
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, UINT64_MAX, wish), "ring");
-  EXPECT_EQ(chosen(Collective::all_gather, 4, 1, wish), "ring");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, 0, wish), "direct@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, 4095, wish), "direct@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, 4096, wish), "ring@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, UINT64_MAX, wish), "ring@1");
+  EXPECT_EQ(chosen(Collective::all_gather, 4, 1, wish), "ring@1");
 }
 
 TEST(Wish, LeavesWhatItDoesNotNameToTheTable) {
   constexpr std::string_view wish = "all_reduce:4k-8k=binomial_tree";
   EXPECT_EQ(chosen(Collective::all_reduce, 4, 4095, wish), chosen(Collective::all_reduce, 4, 4095));
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, 4096, wish), "binomial_tree");
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, 8191, wish), "binomial_tree");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, 4096, wish), "binomial_tree@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, 8191, wish), "binomial_tree@1");
   EXPECT_EQ(chosen(Collective::all_reduce, 4, 8192, wish), chosen(Collective::all_reduce, 4, 8192));
-  EXPECT_EQ(chosen(Collective::barrier, 4, 0, "ring"), "dissemination");
+  EXPECT_EQ(chosen(Collective::barrier, 4, 0, "ring"), "dissemination@1");
 }
 
 TEST(Wish, TakesANameAloneAndPieces) {
   EXPECT_EQ(chosen(Collective::all_reduce, 4, 1, "ring@4"), "ring@4");
-  EXPECT_EQ(chosen(Collective::reduce_scatter, 4, 1 << 20, "ring"), "ring");
+  EXPECT_EQ(chosen(Collective::reduce_scatter, 4, 1 << 20, "ring"), "ring@1");
 }
 
 TEST(Wish, LetsTheLaterRangeCountWhereTwoOverlap) {
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, 100, "ring;all_reduce:0-1k=two_shot"), "two_shot");
-  EXPECT_EQ(chosen(Collective::all_reduce, 4, 2000, "ring;all_reduce:0-1k=two_shot"), "ring");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, 100, "ring;all_reduce:0-1k=two_shot"), "two_shot@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 4, 2000, "ring;all_reduce:0-1k=two_shot"), "ring@1");
 }
 
 TEST(Wish, NamesThePartThatIsWrongAndWhatIsRight) {
@@ -86,10 +86,10 @@ TEST(Table, HasAFittingChoiceForEveryCollectiveOfTheApi) {
 }
 
 TEST(Table, TakesOneShotForSmallAllReducesOfTwoRanks) {
-  EXPECT_EQ(chosen(Collective::all_reduce, 2, 8), "direct");
-  EXPECT_EQ(chosen(Collective::all_reduce, 2, (128 << 10) - 1), "direct");
-  EXPECT_EQ(chosen(Collective::all_reduce, 2, 128 << 10), "two_shot");
-  EXPECT_EQ(chosen(Collective::all_reduce, 64, 1 << 30), "ring");
+  EXPECT_EQ(chosen(Collective::all_reduce, 2, 8), "direct@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 2, (128 << 10) - 1), "direct@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 2, 128 << 10), "two_shot@1");
+  EXPECT_EQ(chosen(Collective::all_reduce, 64, 1 << 30), "ring@1");
 }
 
 TEST(Window, HoldsEachChunkToHalfARing) {

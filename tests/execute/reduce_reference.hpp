@@ -124,8 +124,8 @@ inline std::uint64_t combine(DataType type, Binary op, std::uint64_t a, std::uin
 
 template <class T>
 std::uint64_t divide_integer(std::uint64_t a, std::int64_t by) {
-  const __int128 quotient = static_cast<__int128>(static_cast<T>(a)) / by;
-  return static_cast<std::make_unsigned_t<T>>(quotient);
+  if constexpr (std::is_same_v<T, std::uint64_t>) return a / static_cast<std::uint64_t>(by);
+  return static_cast<std::make_unsigned_t<T>>(static_cast<std::int64_t>(static_cast<T>(a)) / by);
 }
 
 inline std::uint64_t divide(DataType type, std::uint64_t a, Rank ranks) {

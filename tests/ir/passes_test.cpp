@@ -14,7 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Pieces, EachIsTheScheduleAgain) {
-  const Schedule whole = *build({"", Collective::all_reduce, 4, 4, -1, recursive_doubling});
+  const Schedule whole = *build({"", Collective::all_reduce, 8, 4, -1, recursive_doubling});
+  ASSERT_EQ(whole.scratch_chunks, 8u);  // two sets
   const Schedule split = *split_into_pieces(whole, 3);
   EXPECT_EQ(split.chunks, 12u);
   EXPECT_EQ(split.scratch_chunks, 3 * whole.scratch_chunks);

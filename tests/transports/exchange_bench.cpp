@@ -40,7 +40,7 @@ struct Side {
     while ((room = transport.reserve(out, bytes)) == nullptr) {
     }
     const Store how = transport.store_for(out, bytes);
-    const auto begin = __rdtsc();
+    const auto begin = bytes >= 4096 ? __rdtsc() : 0;
     if (how == Store::streamed)
       stream(room, reinterpret_cast<const std::byte*>(source.data()), bytes);
     else
@@ -54,7 +54,7 @@ struct Side {
     const std::byte* view;
     while ((view = transport.peek(in, bytes)) == nullptr) {
     }
-    const auto begin = __rdtsc();
+    const auto begin = bytes >= 4096 ? __rdtsc() : 0;
     std::memcpy(target.data(), view, bytes);
     if (bytes >= 4096) transport.observe(in, Store::cached, static_cast<float>(__rdtsc() - begin) / static_cast<float>(bytes));
     transport.release(in, bytes);
@@ -89,7 +89,7 @@ int run(Exchange& exchange, const TransportEntry& entry) {
   if (rank == 0) std::printf("%10s %12s %12s %12s %10s\n", "bytes", "best ns", "median ns", "worst ns", "streamed");
   for (const auto& [bytes, rounds] : {std::pair{8, 400}, {48, 400}, {64, 400}, {4096, 100}, {16384, 40}, {65536, 20}}) {
     side.streamed = side.segments = 0;
-    const auto times = measure(side, rank, static_cast<std::size_t>(bytes), rounds, 1000);
+    const auto times = measure(side, rank, static_cast<std::size_t>(bytes), rounds, 200);
     if (rank == 0)
       std::printf("%10d %12.1f %12.1f %12.1f %9.0f%%\n", bytes, times.front(), times[times.size() / 2], times.back(),
                   100.0 * static_cast<double>(side.streamed) / static_cast<double>(side.segments));
