@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <bit>
 #include <thread>
 
 namespace toric {
@@ -50,6 +51,12 @@ struct HostExchange::Call {
   std::uint64_t number;
   Deadline deadline;
   Interrupt interrupt;
+
+  /// Whoever waits for a part gives up before those who wait for the whole, so that the rank to blame is named.
+  [[nodiscard]] Deadline part_deadline(std::size_t hosts_below) const {
+    return deadline + std::chrono::milliseconds(100) * static_cast<int>(std::bit_width(hosts_below));
+  }
+  [[nodiscard]] Deadline answer_deadline() const { return part_deadline(UINT32_MAX) + std::chrono::seconds(1); }
 };
 
 HostExchange::Call HostExchange::begin(std::string_view what) {
@@ -88,7 +95,7 @@ Result<HostExchange::Everyone> HostExchange::all_gather(std::span<const std::byt
     part.insert(part.end(), mine.begin(), mine.end());
     Status sent = send_frame(leader.get(), FrameType::gather, encode_parts(call.number, own), call.deadline, call.interrupt);
     if (!sent.ok()) return failure(sent, directory_.leader(), call);
-    auto frame = receive_frame(leader.get(), most_payload, call.deadline, call.interrupt);
+    auto frame = receive_frame(leader.get(), most_payload, call.answer_deadline(), call.interrupt);
     if (!frame.ok()) return failure(frame.status(), directory_.leader(), call);
     table = std::move(frame->payload);
   }
@@ -103,7 +110,10 @@ Result<HostExchange::Everyone> HostExchange::all_gather(std::span<const std::byt
 }
 
 Status HostExchange::collect(int socket, Rank from, std::vector<std::vector<std::byte>>& parts, const Call& call) {
-  auto frame = receive_frame(socket, most_payload, call.deadline, call.interrupt);
+  // A member is on this host; the part of a host comes with those of the hosts below it.
+  const bool member = directory_.of(from).host_index == directory_.host();
+  const std::size_t hosts_below = member ? 0 : directory_.hosts.size() / (directory_.of(from).host_index + 1);
+  auto frame = receive_frame(socket, most_payload, call.part_deadline(hosts_below), call.interrupt);
   if (!frame.ok()) return failure(frame.status(), from, call);
   if (frame->type != FrameType::gather || !decode_parts(frame->payload, call.number, parts))
     return failure({Code::internal_error, "it made another set-up call than this rank"}, from, call);
@@ -125,7 +135,7 @@ Result<std::vector<std::byte>> HostExchange::gather_at_leader(std::span<const st
   const int socket = up.front().second.get();
   if (Status sent = send_frame(socket, FrameType::gather, table, call.deadline, call.interrupt); !sent.ok())
     return failure(sent, above, call);
-  auto frame = receive_frame(socket, most_payload, call.deadline, call.interrupt);
+  auto frame = receive_frame(socket, most_payload, call.answer_deadline(), call.interrupt);
   if (!frame.ok()) return failure(frame.status(), above, call);
   return std::move(frame->payload);
 }
@@ -182,7 +192,7 @@ Result<int> HostExchange::share_descriptor(int descriptor, Rank owner) {
                                                 call.deadline, call.interrupt)
                               : Status();
     if (!sent.ok()) return failure(sent, directory_.leader(), call);
-    auto received = receive_descriptor(leader.get(), call.deadline, call.interrupt);
+    auto received = receive_descriptor(leader.get(), call.answer_deadline(), call.interrupt);
     if (!received.ok()) return failure(received.status(), directory_.leader(), call);
     shared = std::move(received->descriptor);
   }

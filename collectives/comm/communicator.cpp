@@ -1,7 +1,5 @@
 #include "toric/comm/communicator.hpp"
 
-#include "toric/comm/fork_guard.hpp"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -67,18 +65,12 @@ Communicator::Communicator(std::unique_ptr<Membership> members, std::unique_ptr<
 // Local and bounded: what was committed stays readable for the peers, and nobody is asked.
 Communicator::~Communicator() { control_.leave(stopped_.load() ? Presence::aborted : Presence::finished); }
 
-std::uint32_t Communicator::current_fork_generation() noexcept { return fork_generation(); }
-
-Status Communicator::claim() {
-  if (is_from_before_fork()) {
+Status Communicator::why_not_claimed() const {
+  if (is_from_before_fork())
     return {Code::invalid_usage,
             "this communicator was made before fork() and cannot be used in the child: make communicators after forking"};
-  }
-  if (busy_.exchange(true, std::memory_order_acquire)) {
-    return {Code::invalid_usage,
-            fmt::format("rank {}: another thread is inside a call on this communicator; one thread at a time may use it", rank_)};
-  }
-  return {};
+  return {Code::invalid_usage,
+          fmt::format("rank {}: another thread is inside a call on this communicator; one thread at a time may use it", rank_)};
 }
 
 Status Communicator::why_unusable() {
@@ -123,7 +115,12 @@ Status Communicator::begin(const CollectiveCall& call) {
     calls_.end(CallLog::State::done);
     return {};
   }
-  const Status status = start(call);
+  Status status;
+  try {
+    status = start(call);
+  } catch (const std::exception& error) {  // no memory for a plan or for scratch: the peers must learn of it
+    status = {Code::system_error, watch_.call_name(record_) + ": this rank has no memory left for it (" + error.what() + ")"};
+  }
   return status.ok() ? status : fail(status);
 }
 
@@ -218,10 +215,7 @@ Status Communicator::fail(const Status& status) {
   calls_.end(CallLog::State::failed);
   const Status in_force = watch_.raise(status);
   note(in_force);
-  if (!dumped_.exchange(true)) {
-    log(LogLevel::error, in_force.text());
-    dump_calls(LogLevel::info);
-  }
+  if (!dumped_.exchange(true)) dump_calls(LogLevel::info);  // the error itself is logged by whoever noticed it first
   return in_force;
 }
 

@@ -3,6 +3,7 @@
 
 #include "toric/comm/agreement.hpp"
 #include "toric/comm/call_log.hpp"
+#include "toric/comm/fork_guard.hpp"
 #include "toric/comm/operators.hpp"
 #include "toric/comm/plan_cache.hpp"
 #include "toric/comm/waiter.hpp"
@@ -53,7 +54,11 @@ class Communicator {
   Status run(const CollectiveCall& call);
 
   // The same in parts, for groups. Between claim and unclaim one thread owns the communicator.
-  Status claim();
+  Status claim() {
+    if (!is_from_before_fork() && !busy_.exchange(true, std::memory_order_acquire)) [[likely]]
+      return {};
+    return why_not_claimed();
+  }
   void unclaim() noexcept { busy_.store(false, std::memory_order_release); }
   /// Begins a call; running() says whether there is anything left to poll.
   Status begin(const CollectiveCall& call);
@@ -77,12 +82,12 @@ class Communicator {
   /// From any thread: ends what runs and tells the peers. Bounded. Not ok: a call did not come back, nothing may be freed.
   Status abort();
   /// Made before a fork() that this process is the child of: nothing of it may be touched.
-  [[nodiscard]] bool is_from_before_fork() const noexcept { return fork_generation_ != current_fork_generation(); }
+  [[nodiscard]] bool is_from_before_fork() const noexcept { return fork_generation_ != fork_generation(); }
 
  private:
   Communicator(std::unique_ptr<Membership> members, std::unique_ptr<Transport> transport, const Agreement& agreed, Wish wish,
                const Config& config, const Options& options);
-  static std::uint32_t current_fork_generation() noexcept;
+  [[nodiscard]] Status why_not_claimed() const;
   Status start(const CollectiveCall& call);
   bool finishes_soon() noexcept;
   Status wait();

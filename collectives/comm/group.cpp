@@ -10,8 +10,10 @@ namespace {
 /// With several communicators a sleeping thread hears one doorbell only: it looks at the others this often.
 constexpr Clock::duration nap = std::chrono::microseconds(500);
 
+/// Apart from the rest, because every call asks for it.
+[[gnu::tls_model("initial-exec")]] thread_local constinit int depth = 0;
+
 struct GroupState {
-  int depth = 0;
   std::vector<GroupQueue> queues;
   std::vector<PendingStart> starts;
   Status first_error;
@@ -43,6 +45,7 @@ Status run_starts(std::vector<PendingStart>& starts) {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < starts.size(); ++i) {
       threads.emplace_back([&, i] {
+        name_own_thread();
         const PendingStart& start = starts[i];
         auto communicator = start_rank(start.id, start.ranks, start.rank, start.options);
         if (communicator.ok())
@@ -135,9 +138,9 @@ Status drive(std::span<GroupQueue> queues) {
   return status;
 }
 
-bool in_group() noexcept { return group().depth > 0; }
+bool in_group() noexcept { return depth > 0; }
 
-void group_start() noexcept { ++group().depth; }
+void group_start() noexcept { ++depth; }
 
 void group_note(const Status& error) { keep_first(group().first_error, error); }
 
@@ -154,9 +157,9 @@ void group_add(Communicator& communicator, const CollectiveCall& call) {
 void group_add_start(PendingStart start) { group().starts.push_back(std::move(start)); }
 
 Status group_end() {
+  if (depth == 0) return {Code::invalid_usage, "toricGroupEnd without toricGroupStart before it on this thread"};
+  if (--depth > 0) return {};
   GroupState& state = group();
-  if (state.depth == 0) return {Code::invalid_usage, "toricGroupEnd without toricGroupStart before it on this thread"};
-  if (--state.depth > 0) return {};
   GroupState ended = std::move(state);
   state = GroupState();
   TORIC_TRY(ended.first_error);

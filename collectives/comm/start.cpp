@@ -59,6 +59,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> start_all(Rank ranks, Communi
     std::vector<std::jthread> threads;
     for (Rank rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
+        name_own_thread();
         auto communicator = start_rank(*id, ranks, rank, options);
         if (communicator.ok())
           made[static_cast<std::size_t>(rank)] = *std::move(communicator);

@@ -4,6 +4,7 @@
 #include "toric/comm/log.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include <filesystem>
@@ -12,7 +13,9 @@
 namespace toric {
 namespace {
 
-/// Threads of this process that are not the library's own (whose names begin with "toric"); 2 when that cannot be read.
+constexpr const char* own_name = "toric";
+
+/// Threads of this process that are not the library's own; 2 when that cannot be read.
 int foreign_threads() {
   int count = 0;
   std::error_code error;
@@ -20,7 +23,7 @@ int foreign_threads() {
     std::ifstream file(task.path() / "comm");
     std::string name;
     std::getline(file, name);
-    if (!name.starts_with("toric")) ++count;
+    if (name != own_name) ++count;
   }
   return error ? 2 : count;
 }
@@ -29,6 +32,8 @@ double seconds(Clock::duration duration) { return std::chrono::duration<double>(
 
 }  // namespace
 
+void name_own_thread() noexcept { pthread_setname_np(pthread_self(), own_name); }
+
 WaitPolicy policy_for(int ranks_here, int cpus_here) { return ranks_here <= cpus_here ? WaitPolicy{2000, 100} : WaitPolicy{0, 100}; }
 
 Siblings::Siblings(Rank ranks) : creator(this_thread()), last_user(static_cast<std::size_t>(ranks)) {
@@ -36,7 +41,8 @@ Siblings::Siblings(Rank ranks) : creator(this_thread()), last_user(static_cast<s
 }
 
 std::uint64_t Siblings::this_thread() noexcept {
-  static thread_local const std::uint64_t number = ticks() | 1;  // two threads cannot both read it in the same cycle and matter
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit std::uint64_t number = 0;
+  if (number == 0) number = ticks() | 1;  // two threads cannot both begin in the same cycle and matter
   return number;
 }
 
@@ -87,44 +93,49 @@ Status Watch::examine(const CallRecord& record, Clock::duration waited) {
   TORIC_TRY(parts_.control.examine(waited));
   if (const Status itself = waits_for_itself(record, waited); !itself.ok()) return raise(itself);
   if (parts_.timeout_seconds > 0 && seconds(waited) >= parts_.timeout_seconds) {
-    return raise(
-        {Code::timeout,
-         fmt::format("{}: nothing moved for {:.0f} s while waiting for {}; find out what keeps them, or raise TORIC_TIMEOUT ({} s)",
-                     call_name(record), seconds(waited), late_ranks(), parts_.timeout_seconds)});
+    return raise({Code::timeout, fmt::format("{}: nothing moved for {:.3g} s: {}; find out what keeps it, or raise TORIC_TIMEOUT ({} s)",
+                                             call_name(record), seconds(waited), late_ranks(), parts_.timeout_seconds)});
   }
   if (examined_ >= next_late_) {
-    log(LogLevel::warn, fmt::format("{}: has waited {:.0f} s for {}", call_name(record), seconds(waited), late_ranks()));
+    log(LogLevel::warn, fmt::format("{}: nothing moved for {:.0f} s: {}", call_name(record), seconds(waited), late_ranks()));
     next_late_ = examined_ + late_again_after;
   }
   return {};
 }
 
+// A clause of its own: "rank 2 is not here yet; ...".
 std::string Watch::late_ranks() const {
   std::string late = parts_.control.describe_late();
-  if (!late.empty()) return late;
   const Executor::Waiting waiting = parts_.executor.waiting();
-  return waiting.any && waiting.peer >= 0 ? rank_name(waiting.peer) : "its peers, all of which have begun this call";
+  if (waiting.any && waiting.peer >= 0) late += fmt::format("{}this rank waits for {}", late.empty() ? "" : "; ", rank_name(waiting.peer));
+  return late;
+}
+
+// A rank whose call of the same number differs is the mistake; what came over the wire may be a later call of a rank that
+// did not have to wait.
+std::string Watch::differing_call(const CallRecord& record, const Transport::Mismatch& mismatch) const {
+  for (Rank step = 0; step < parts_.ranks; ++step) {
+    const Rank other = (mismatch.peer + step) % parts_.ranks;  // the peer first
+    const auto theirs = parts_.control.record_of(other, record.sequence);
+    if (theirs && !theirs->same_call(record))
+      return fmt::format("{} calls {} as its call #{}", rank_name(other), theirs->describe(), record.sequence);
+  }
+  const std::uint64_t last = parts_.control.last_sequence(mismatch.peer);
+  for (std::uint64_t sequence = last > 16 ? last - 15 : 1; sequence <= last; ++sequence) {
+    const auto theirs = parts_.control.record_of(mismatch.peer, sequence);
+    if (theirs && theirs->signature() == mismatch.theirs)
+      return fmt::format("{} calls {} as its call #{}", rank_name(mismatch.peer), theirs->describe(), sequence);
+  }
+  return rank_name(mismatch.peer) + " makes another call";
 }
 
 Status Watch::explain_transport(const CallRecord& record, const Status& failure) const {
   const auto mismatch = parts_.transport.mismatch();
   if (!mismatch) return {failure.code(), call_name(record) + ": " + std::string(failure.text())};
-  std::string theirs = "another call";
-  const auto same_number = parts_.control.record_of(mismatch->peer, record.sequence);
-  if (same_number && same_number->signature() == mismatch->theirs) {
-    theirs = fmt::format("{} as its call #{}", same_number->describe(), record.sequence);
-  } else {
-    const std::uint64_t last = parts_.control.last_sequence(mismatch->peer);
-    for (std::uint64_t sequence = last > 16 ? last - 15 : 1; sequence <= last; ++sequence) {
-      const auto other = parts_.control.record_of(mismatch->peer, sequence);
-      if (other && other->signature() == mismatch->theirs) theirs = fmt::format("{} as its call #{}", other->describe(), sequence);
-    }
-  }
   return {Code::invalid_usage,
-          fmt::format(
-              "{}: this rank calls {}, but {} calls {}; all ranks must make the same calls in the same order with the same count, type, "
-              "operator and root",
-              call_name(record), record.describe(), rank_name(mismatch->peer), theirs)};
+          fmt::format("{}: this rank calls {}, but {}; all ranks must make the same calls in the same order with the same "
+                      "count, type, operator and root",
+                      call_name(record), record.describe(), differing_call(record, *mismatch))};
 }
 
 // Another rank of this communicator that the waiting thread itself would have to drive cannot come. It is certain when

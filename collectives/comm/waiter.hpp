@@ -31,6 +31,10 @@ inline void pause_cpu() noexcept {
 #endif
 }
 
+/// Names the calling thread as the library's own; threads that it starts inherit the name. What starts ranks for a program
+/// runs under it, so that the program's threads can be told from Toric's.
+void name_own_thread() noexcept;
+
 /// The ranks of one communicator that one thread made together, to find a thread that waits for itself.
 struct Siblings {
   explicit Siblings(Rank ranks);
@@ -85,6 +89,7 @@ class Watch {
   Status examine(const CallRecord& record, Clock::duration waited);
   Status explain_transport(const CallRecord& record, const Status& failure) const;
   Status waits_for_itself(const CallRecord& record, Clock::duration waited) const;
+  [[nodiscard]] std::string differing_call(const CallRecord& record, const Transport::Mismatch& mismatch) const;
   [[nodiscard]] std::string late_ranks() const;
 
   Parts parts_;

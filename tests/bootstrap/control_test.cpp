@@ -66,27 +66,26 @@ TEST(Records, AreNeverReadHalfWritten) {
   ControlSegment& segment = *made->segment;
   std::atomic<bool> stop{false};
   std::thread writer([&] {
-    for (std::uint64_t i = 1; i <= 200000; ++i) {
+    for (std::uint64_t i = 1; !stop; ++i) {
       CallRecord record = call(i, i * 3);
       record.root = static_cast<Rank>(i % 1000);
       segment.publish(0, record);
     }
-    stop = true;
   });
-  std::uint64_t seen = 0;
-  while (!stop) {
+  std::uint64_t seen = 0, torn = 0;
+  for (const Deadline end = Clock::now() + 5s; Clock::now() < end && seen < 20000;) {
     const std::uint64_t last = segment.last_sequence(0);
     for (std::uint64_t number = last > 16 ? last - 16 : 1; number <= last; ++number) {
       const auto record = segment.record_of(0, number);
       if (!record) continue;
       ++seen;
-      ASSERT_EQ(record->sequence, number);
-      ASSERT_EQ(record->count, number * 3);
-      ASSERT_EQ(record->root, static_cast<Rank>(number % 1000));
+      if (record->sequence != number || record->count != number * 3 || record->root != static_cast<Rank>(number % 1000)) ++torn;
     }
   }
+  stop = true;
   writer.join();
   EXPECT_GT(seen, 0U);
+  EXPECT_EQ(torn, 0U);
 }
 
 TEST(Errors, TheFirstOneIsEveryonesForEver) {
@@ -140,14 +139,13 @@ TEST(Errors, EndABlockedExchange) {
 }
 
 TEST(Errors, ARankThatDoesNotComeToAnExchangeIsNamed) {
-  auto all = met(meet_in_threads(new_id(), 3, 20s));
-  all.clear();
-  all = met(meet_in_threads(new_id(), 3, 2s));
+  auto all = met(meet_in_threads(new_id(), 3, 2s));
   in_threads(2, [&](Rank rank) {
     auto everyone = all[static_cast<std::size_t>(rank)]->all_gather({});
     ASSERT_FALSE(everyone.ok());
     EXPECT_EQ(everyone.status().code(), Code::timeout);
     EXPECT_THAT(std::string(everyone.status().text()), HasSubstr("rank 2 ("));
+    EXPECT_THAT(std::string(everyone.status().text()), HasSubstr("in time"));
   });
 }
 

@@ -4,7 +4,7 @@
 #include "schedules.hpp"
 #include "toric/ir/text_form.hpp"
 
-#include <cstring>
+#include <cstdio>
 #include <numeric>
 
 namespace toric {
@@ -64,6 +64,28 @@ TEST(Mutants, EachDiffersAndIsUndone) {
     ASSERT_EQ(bytes_of(copy), original) << mutants.describe(i);
   }
   EXPECT_GT(mutants.size(), 100u);
+}
+
+TEST(Mutants, EachDependencyIsRemovedOnce) {
+  const Schedule schedule = test::recursive_doubling(4);
+  const auto deps_of = [](const Schedule& s) {
+    std::uint64_t count = 0;
+    for (const Program& program : s.programs)
+      for (const Step& step : program.steps) count += step.dep_count;
+    return count;
+  };
+  const Mutants mutants(schedule);
+  Schedule copy = schedule;
+  std::uint64_t removed = 0;
+  for (std::uint64_t i = 0; i < mutants.size(); ++i) {
+    if (mutants.describe(i).find("removed") == std::string::npos) continue;
+    mutants.apply(i, copy);
+    EXPECT_EQ(deps_of(copy), deps_of(schedule) - 1) << mutants.describe(i);
+    mutants.undo(i, copy);
+    ++removed;
+  }
+  EXPECT_GT(removed, 0u);
+  EXPECT_EQ(removed, deps_of(schedule));
 }
 
 TEST(Mutants, ASampleIsRepeatable) {

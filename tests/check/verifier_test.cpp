@@ -1,8 +1,10 @@
 // What the verifier must accept, and how fast. What it must refuse is on the shelf.
 #include "toric/check/verifier.hpp"
 #include "schedules.hpp"
+#include "toric/check/interpreter.hpp"
 
 #include <chrono>
+#include <cstdio>
 
 namespace toric {
 namespace {
@@ -39,7 +41,6 @@ TEST(Verifier, RankOrderIsKeptByOneShotOnly) {
 TEST(Verifier, ManyRanksFitNoSingleWord) {
   expect_accepted(test::ring_reduce_scatter(130), "ring reduce_scatter of 130");
   Schedule schedule = test::star_reduce(130, 0);
-  // The last rank's message carries nothing of its own: rank 128's value instead would need another schedule, so drop a step.
   schedule.programs[0].steps.pop_back();
   EXPECT_EQ(verify_all(schedule).fault, Fault::pairing);
 }
@@ -52,6 +53,20 @@ TEST(Verifier, StructureIsCheckedFirst) {
   schedule.programs.pop_back();
   EXPECT_EQ(verify(schedule).fault, Fault::structure);
   EXPECT_EQ(verify(Schedule{}).fault, Fault::structure);
+}
+
+// In place, rank 1's receive overwrites what its send reads, and is behind it only because rank 0 answers what it got. That
+// happens to be right, and is refused all the same: order on a rank counts through its own lanes and dependencies only.
+TEST(Verifier, OrderThroughAnotherRankDoesNotCount) {
+  const std::string text =
+      "toric schedule 1\nall_reduce ranks 2 chunks 1 scratch 0 fifo 0 channels 0 lanes 0\n"
+      "rank 0\n 0: recv_reduce in[0] -> out[0] from 1 channel 0 lane 1\n 1: send out[0] to 1 channel 0 lane 0 after 0\n"
+      "rank 1\n 0: send in[0] to 0 channel 0 lane 0\n 1: recv -> out[0] from 0 channel 0 lane 1";
+  const Schedule without = test::parsed(text + "\n"), with = test::parsed(text + " after 0\n");
+  EXPECT_EQ(verify(without, {.in_place = true}).fault, Fault::race);
+  EXPECT_EQ(verify(without, {.in_place = false}).fault, Fault::none);
+  EXPECT_TRUE(interpret_all(without, 1, 100).ok());
+  expect_accepted(with, "with the dependency");
 }
 
 TEST(Verifier, AllToAllIsNotDefinedYet) {

@@ -298,7 +298,7 @@ TEST(Late, RankOfTheSameThreadIsAForgottenGroup) {
   const double begin = now();
   EXPECT_EQ(toricAllReduce(&value, &value, 1, toricFloat, toricSum, world.comm(0), nullptr), toricInvalidUsage);
   EXPECT_THAT(toricGetLastError(nullptr), AllOf(HasSubstr("rank 1"), HasSubstr("toricGroupStart")));
-  EXPECT_LT(now() - begin, 15);
+  EXPECT_LT(now() - begin, 2);  // this program has no other thread that could drive rank 1
 }
 
 TEST(Late, RankThatWasDestroyedIsNamed) {
@@ -309,7 +309,7 @@ TEST(Late, RankThatWasDestroyedIsNamed) {
   std::thread([&] {
     const double begin = now();
     EXPECT_NE(toricAllReduce(&value, &value, 1, toricFloat, toricSum, world.comm(0), nullptr), toricSuccess);
-    EXPECT_THAT(toricGetLastError(world.comm(0)), HasSubstr("rank 1"));
+    EXPECT_THAT(toricGetLastError(world.comm(0)), AllOf(HasSubstr("rank 1"), HasSubstr("has left")));
     EXPECT_LT(now() - begin, 5);
   }).join();
 }

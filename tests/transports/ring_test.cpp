@@ -1,10 +1,15 @@
 // The ring layer by itself: the choice of stores, the layout of a ring, what one end tells the other, the doorbell.
 #include "toric/ring/ring.hpp"
 
+#include "cores.hpp"
+
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace toric::ring {
@@ -195,33 +200,32 @@ TEST(Ring, SequencesBeginAgain) {
   }
 }
 
-// What reading costs is measured at one end and decides at the other.
+/// Sends and receives `segments` whose reading costs what is given, by Store; how many of them were streamed.
+int exchange(RingPair& pair, float cached_read, float streamed_read, int segments) {
+  constexpr std::size_t bytes = 16384;
+  int streamed = 0;
+  for (int i = 0; i < segments; ++i) {
+    EXPECT_NE(pair.out.reserve(bytes), nullptr);
+    const Store how = pair.out.store_for(bytes);
+    pair.out.observe(how, 0.2F);
+    pair.out.commit(bytes, how, 0);
+    EXPECT_NE(pair.in.peek(bytes, 0), nullptr);
+    pair.in.observe(how == Store::cached ? cached_read : streamed_read);
+    pair.in.release(bytes);
+    streamed += how == Store::streamed ? 1 : 0;
+  }
+  return streamed;
+}
+
+// What reading costs is measured at one end and decides at the other, now and after it has changed.
 TEST(Ring, TheReadersCostReachesTheWriter) {
-  const auto run = [](float cached_read, float streamed_read) {
-    RingPair pair;
-    constexpr std::size_t bytes = 16384;
-    for (int i = 0; i < 200; ++i) {
-      if (pair.out.reserve(bytes) == nullptr) return Store::cached;
-      const Store how = pair.out.store_for(bytes);
-      pair.out.observe(how, 0.2F);
-      pair.out.commit(bytes, how, 0);
-      if (pair.in.peek(bytes, 0) == nullptr) return Store::cached;
-      pair.in.observe(how == Store::cached ? cached_read : streamed_read);
-      pair.in.release(bytes);
-    }
-    int streamed = 0;
-    for (int i = 0; i < 16; ++i) {
-      pair.out.reserve(bytes);
-      const Store how = pair.out.store_for(bytes);
-      streamed += how == Store::streamed ? 1 : 0;
-      pair.out.commit(bytes, how, 0);
-      pair.in.peek(bytes, 0);
-      pair.in.release(bytes);
-    }
-    return streamed > 8 ? Store::streamed : Store::cached;
-  };
-  EXPECT_EQ(run(0.5F, 0.1F), Store::streamed);
-  EXPECT_EQ(run(0.1F, 0.5F), Store::cached);
+  RingPair pair;
+  for (int flip = 0; flip < 6; ++flip) {
+    const bool streamed_is_better = flip % 2 == 0;
+    exchange(pair, streamed_is_better ? 0.5F : 0.1F, streamed_is_better ? 0.1F : 0.5F, 200);
+    EXPECT_EQ(exchange(pair, streamed_is_better ? 0.5F : 0.1F, streamed_is_better ? 0.1F : 0.5F, 160), streamed_is_better ? 150 : 10)
+        << "flip " << flip;
+  }
 }
 
 TEST(Ring, ChoosesForEachSizeByItself) {
@@ -259,6 +263,110 @@ TEST(Doorbell, IsLeftAloneWhileNobodyWaits) {
   pair.in.peek(8, 0);
   pair.in.release(8);
   EXPECT_EQ(pair.bell.word.load(), 1U);
+}
+
+/// Two threads that go through a test in step, each starting a little later than the other in turn.
+class Rounds {
+ public:
+  void meet(std::uint64_t delay = 0) {
+    const std::uint64_t all = (arrived_.fetch_add(1) / 2 + 1) * 2;
+    for (int spins = 0; arrived_.load() < all; ++spins)
+      if (spins > 2000) std::this_thread::yield();
+    for (std::uint64_t i = 0; i < delay; ++i) arrived_.load();
+  }
+
+ private:
+  std::atomic<std::uint64_t> arrived_ = 0;
+};
+
+#if defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t rounds = 3'000;
+#else
+constexpr std::uint64_t rounds = 60'000;
+#endif
+
+// Of one that arms and then looks, and one that acts and then looks at the doorbell, at least one sees the other:
+// either the message was there or the bell was rung. Each has looked at the other's line shortly before, so that it is at
+// hand and the look comes early; the starts move against each other by about the time a line takes to travel.
+TEST(Doorbell, ArmingAndACommitNeverMissEachOther) {
+  constexpr std::size_t bytes = 1024;
+  RingPair pair;
+  Rounds together;
+  std::jthread producer([&] {
+    testing::stay_on_core(0);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      std::byte* room = pair.out.reserve(bytes);
+      pair.bell.ring(false);  // nobody has armed yet
+      together.meet(round % 13 * 16);
+      std::memset(room, 1, bytes);  // stores that have to wait for their lines, and the commit's behind them
+      pair.out.commit(bytes, Store::cached, 0);
+      together.meet();
+      together.meet();
+    }
+  });
+  std::uint64_t missed = 0, wrong = 0;
+  std::jthread consumer([&] {
+    testing::stay_on_core(1);
+    Doorbell& mine = pair.bell;
+    Sleeper sleeper(mine, false);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      pair.in.peek(bytes, 0);
+      together.meet(round % 11 * 16);
+      sleeper.arm();
+      const bool seen = pair.in.peek(bytes, 0) != nullptr;
+      together.meet();
+      missed += !seen && mine.waiting.load() != 0 ? 1 : 0;
+      sleeper.disarm();
+      const std::byte* view = pair.in.peek(bytes, 0);
+      ASSERT_NE(view, nullptr);
+      for (std::size_t i = 0; i < bytes; i += line_bytes) wrong += view[i] != std::byte{1} ? 1 : 0;
+      pair.in.release(bytes);
+      together.meet();
+    }
+  });
+  producer.join();
+  consumer.join();
+  EXPECT_EQ(missed, 0U);
+  EXPECT_EQ(wrong, 0U);
+}
+
+TEST(Doorbell, ArmingAndAReleaseNeverMissEachOther) {
+  TransportConfig config;
+  config.small_slots = 1;
+  RingPair pair(config);
+  Rounds together;
+  std::jthread consumer([&] {
+    testing::stay_on_core(1);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      together.meet();
+      pair.in.peek(8, 0);
+      pair.bell.ring(false);  // nobody has armed yet
+      together.meet(round % 13 * 16);
+      pair.in.release(8);
+      together.meet();
+    }
+  });
+  std::uint64_t missed = 0;
+  std::jthread producer([&] {
+    testing::stay_on_core(0);
+    Doorbell& mine = pair.bell;
+    Sleeper sleeper(mine, false);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      pair.out.reserve(8);
+      pair.out.commit(8, Store::cached, 0);  // fills the ring
+      together.meet();
+      pair.out.reserve(8);
+      together.meet(round % 11 * 16);
+      sleeper.arm();
+      const bool seen = pair.out.reserve(8) != nullptr;
+      together.meet();
+      missed += !seen && mine.waiting.load() != 0 ? 1 : 0;
+      sleeper.disarm();
+    }
+  });
+  producer.join();
+  consumer.join();
+  EXPECT_EQ(missed, 0U);
 }
 
 }  // namespace
