@@ -227,9 +227,14 @@ void ControlService::take_records(std::span<const std::byte> payload) {
 void ControlService::send_records() {
   if (Clock::now() < records_sent_ + records_interval) return;
   records_sent_ = Clock::now();
+  send_records_of(directory_.local);
+}
+
+void ControlService::send_records_of(std::span<const Rank> ranks) {
+  if (links_.empty()) return;
   ByteWriter writer;
-  writer.put(static_cast<std::uint32_t>(directory_.local.size()));
-  for (const Rank rank : directory_.local) {
+  writer.put(static_cast<std::uint32_t>(ranks.size()));
+  for (const Rank rank : ranks) {
     std::vector<CallRecord> records;
     const std::uint64_t last = segment_.last_sequence(rank);
     for (std::uint64_t number = last >= records_kept ? last - records_kept + 1 : 1; number <= last; ++number)
@@ -290,6 +295,7 @@ void ControlService::forward_presence() {
     const Presence now = segment_.presence(rank);
     if (now == Presence::here || forwarded_[static_cast<std::size_t>(rank)] == now) continue;
     forwarded_[static_cast<std::size_t>(rank)] = now;
+    send_records_of({&rank, 1});  // first: nobody may think that it left before its last call
     ByteWriter writer;
     writer.put(rank);
     writer.put(static_cast<std::uint8_t>(now));

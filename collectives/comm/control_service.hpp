@@ -68,6 +68,7 @@ class ControlService {
   void forward_error();
   void forward_presence();
   void send_records();
+  void send_records_of(std::span<const Rank> ranks);
   void flood(FrameType type, std::span<const std::byte> payload, const Link* except);
   static void send(Link& link, FrameType type, std::span<const std::byte> payload);
   static void flush(Link& link);

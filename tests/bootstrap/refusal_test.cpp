@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "toric/comm/bootstrap_id.hpp"
+#include "toric/comm/host_identity.hpp"
 #include "toric/comm/socket_frame.hpp"
 
 namespace toric::testing {
@@ -110,6 +111,55 @@ TEST(Refusal, ARankThatDiesAfterItsHelloIsNamed) {
   peer.reset();
   rank.join();
 }
+
+Frame next_frame(const Descriptor& socket, FrameType type) {
+  auto frame = receive_frame(socket.get(), 1 << 16, Clock::now() + 20s);
+  EXPECT_TRUE(frame.ok()) << frame.status().text();
+  if (!frame.ok()) return {};
+  EXPECT_EQ(frame->type, type);
+  return std::move(*frame);
+}
+
+void send_joined(const Descriptor& socket, std::uint32_t round, const std::string& why_not) {
+  Joined joined;
+  joined.round = round;
+  joined.why_not = why_not;
+  EXPECT_TRUE(send_frame(socket.get(), FrameType::joined, encode(joined), Clock::now() + 5s).ok());
+}
+
+/// `crafted_rank` claims this host's identity without being able to share memory: the other rank is real.
+void expect_two_hosts(Rank crafted_rank) {
+  const UniqueIdBytes id = new_id();
+  std::thread real([&] { EXPECT_FALSE(meet(id, options_of(1 - crafted_rank, 2, 4s)).ok()); });
+  const Descriptor peer = connect_to(id);
+  Hello hello = crafted(id, crafted_rank, 2);
+  hello.host_key = host_identity("").key;
+  hello.local_name = "toric/nobody listens here";
+  send_hello(peer, hello);
+  next_frame(peer, FrameType::welcome);
+  const auto first = decode_assign(next_frame(peer, FrameType::assign).payload);
+  if (first) {
+    EXPECT_EQ(first->local_ranks, (std::vector<Rank>{0, 1}));
+  }
+  send_joined(peer, 0, crafted_rank == 0 ? "" : "its leader cannot be reached");
+  const auto second = decode_assign(next_frame(peer, FrameType::assign).payload);
+  if (second) {
+    EXPECT_EQ(second->local_ranks, std::vector<Rank>{crafted_rank});
+  }
+  if (second) {
+    EXPECT_EQ(second->hosts, 2U);
+  }
+  send_joined(peer, 1, "");
+  const auto table = decode_start(next_frame(peer, FrameType::start).payload);
+  if (table) {
+    EXPECT_EQ(table->hosts.size(), 2U);
+  }
+  real.join();
+}
+
+TEST(SharedMemory, IsTriedNotBelievedByAMember) { expect_two_hosts(0); }
+
+TEST(SharedMemory, ALeaderGoesOnWithoutTheRanksThatCannotShareIt) { expect_two_hosts(1); }
 
 TEST(Refusal, GarbageAndSilenceAndHalfMessagesDoNotDisturb) {
   const UniqueIdBytes id = new_id();

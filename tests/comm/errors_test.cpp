@@ -298,7 +298,11 @@ TEST(Late, RankOfTheSameThreadIsAForgottenGroup) {
   const double begin = now();
   EXPECT_EQ(toricAllReduce(&value, &value, 1, toricFloat, toricSum, world.comm(0), nullptr), toricInvalidUsage);
   EXPECT_THAT(toricGetLastError(nullptr), AllOf(HasSubstr("rank 1"), HasSubstr("toricGroupStart")));
+#if defined(__SANITIZE_THREAD__)
+  EXPECT_LT(now() - begin, 15);  // the sanitizer's own thread might drive rank 1, for all that can be seen
+#else
   EXPECT_LT(now() - begin, 2);  // this program has no other thread that could drive rank 1
+#endif
 }
 
 TEST(Late, RankThatWasDestroyedIsNamed) {
