@@ -7,9 +7,9 @@ target_compile_features(toric_options INTERFACE cxx_std_20)
 target_compile_options(toric_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
   -Wno-restrict  # GCC 12 sees overlaps in std::string that are not there (its bug 105329)
-  -fvisibility=hidden -fno-omit-frame-pointer
-  $<$<CONFIG:RelWithDebInfo>:-O3>)
+  -fvisibility=hidden -fno-omit-frame-pointer)
 if(TORIC_SANITIZE)
+  target_compile_options(toric_options INTERFACE -O1 -g1)  # they are slow to build and to run as it is
   target_compile_options(toric_options INTERFACE -fsanitize=${TORIC_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(toric_options INTERFACE -fsanitize=${TORIC_SANITIZE})
 endif()

@@ -85,7 +85,7 @@ void HostControl::leave(Presence how) {
 }
 
 std::optional<CallRecord> HostControl::current() const {
-  return segment_->record_of(directory_.rank, segment_->last_sequence(directory_.rank));
+  return segment_->last_record(directory_.rank);
 }
 
 std::string HostControl::prefix(const std::optional<CallRecord>& call) const {
@@ -105,7 +105,7 @@ Status HostControl::compare(Rank peer, const CallRecord& mine) const {
 
 Status HostControl::departed(Rank peer, const std::optional<CallRecord>& mine) const {
   const Presence presence = segment_->presence(peer);
-  if (presence == Presence::dead) return directory_.death_of(peer);
+  if (presence == Presence::dead) return directory_.death_of(peer, segment_->last_record(peer));
   if (presence == Presence::aborted)
     return {Code::remote_error, fmt::format("{}{} has aborted; look at its log", prefix(mine), directory_.who(peer))};
   if (presence != Presence::finished || !mine || segment_->last_sequence(peer) >= mine->sequence) return {};
@@ -122,7 +122,7 @@ Status HostControl::check_leader() {
   const ssize_t got = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   const bool closed = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
   if (!closed && !(leader_process_.valid() && has_ended(leader_process_.get()))) return {};
-  if (segment_->change_if_here(directory_.leader(), Presence::dead)) return directory_.death_of(directory_.leader());
+  if (segment_->change_if_here(directory_.leader(), Presence::dead)) return directory_.death_of(directory_.leader(), segment_->last_record(directory_.leader()));
   leader_left_.store(true, std::memory_order_relaxed);
   return {};
 }
@@ -136,7 +136,7 @@ Status HostControl::check_processes() {
     if (directory_.pid_spaces[index] != directory_.pid_spaces[static_cast<std::size_t>(directory_.rank)]) continue;
     const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)));
     const bool gone = handle.valid() ? has_ended(handle.get()) : errno == ESRCH;
-    if (gone && segment_->change_if_here(peer, Presence::dead)) return directory_.death_of(peer);
+    if (gone && segment_->change_if_here(peer, Presence::dead)) return directory_.death_of(peer, segment_->last_record(peer));
   }
   return {};
 }

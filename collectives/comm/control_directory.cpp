@@ -9,9 +9,10 @@ std::string Directory::who(Rank peer) const {
   return fmt::format("rank {} ({}, pid {})", peer, member.host, member.process);
 }
 
-Status Directory::death_of(Rank peer) const {
-  return {Code::remote_error, fmt::format("{}{} has died; look at its log, and start the job again, without it if need be",
-                                          name.empty() ? "" : "communicator '" + name + "': ", who(peer))};
+Status Directory::death_of(Rank peer, const std::optional<CallRecord>& last) const {
+  const std::string where = last ? fmt::format("in or after {} #{}", name_of(last->collective), last->sequence) : "before its first call";
+  return {Code::remote_error, fmt::format("{}{} has died {}; look at its log, and start the job again, without it if need be",
+                                          name.empty() ? "" : "communicator '" + name + "': ", who(peer), where)};
 }
 
 Directory make_directory(Rank rank, const Nonce& nonce, std::string name, Start table) {

@@ -4,6 +4,7 @@
 #include "toric/comm/bootstrap.hpp"
 #include "toric/comm/rendezvous_messages.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,8 @@ struct Directory {
   [[nodiscard]] Rank leader() const { return local.front(); }
   [[nodiscard]] bool leads() const { return leader() == rank; }
   [[nodiscard]] std::string who(Rank peer) const;  // "rank 1 (hostB, pid 123)"
-  /// What everyone is told of a death; the same wherever it is noticed.
-  [[nodiscard]] Status death_of(Rank peer) const;
+  /// What everyone is told of a death; the same wherever it is noticed. `last`: the call it published last, if any.
+  [[nodiscard]] Status death_of(Rank peer, const std::optional<CallRecord>& last) const;
 };
 
 [[nodiscard]] Directory make_directory(Rank rank, const Nonce& nonce, std::string name, Start table);

@@ -36,6 +36,7 @@ class ControlSegment {
   void publish(Rank rank, const CallRecord& record);
   [[nodiscard]] std::optional<CallRecord> record_of(Rank rank, std::uint64_t sequence) const;
   [[nodiscard]] std::uint64_t last_sequence(Rank rank) const;
+  [[nodiscard]] std::optional<CallRecord> last_record(Rank rank) const { return record_of(rank, last_sequence(rank)); }
 
   [[nodiscard]] Presence presence(Rank rank) const;
   void set_presence(Rank rank, Presence presence);

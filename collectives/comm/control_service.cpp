@@ -154,7 +154,7 @@ void ControlService::serve_members() {
 void ControlService::member_gone(Member& member) {
   member.socket.reset();
   member.process.reset();
-  if (segment_.change_if_here(member.rank, Presence::dead)) raise(directory_.death_of(member.rank));
+  if (segment_.change_if_here(member.rank, Presence::dead)) raise(directory_.death_of(member.rank, segment_.last_record(member.rank)));
   forward_presence();
 }
 
@@ -172,7 +172,7 @@ void ControlService::link_gone(Link& link) {
   link.socket.reset();
   link.out.clear();
   const Rank leader = directory_.hosts[link.host].leader;
-  if (segment_.change_if_here(leader, Presence::dead)) raise(directory_.death_of(leader));
+  if (segment_.change_if_here(leader, Presence::dead)) raise(directory_.death_of(leader, segment_.last_record(leader)));
 }
 
 void ControlService::take(Link& link, const Frame& frame) {

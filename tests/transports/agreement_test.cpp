@@ -100,7 +100,7 @@ TEST_P(Starting, MemoryIsCountedOnceWhoeverAsksFirst) {
 TEST_P(Starting, RacesForARingHaveOneWinner) {
   TransportConfig config = tiny_config();
   config.memory_budget = 16 << 20;
-  constexpr std::uint16_t channels = 2000;
+  constexpr std::uint16_t channels = 600;
   Ranks ranks(2, GetParam().make, config);
   std::vector<Port> ports[2];
   std::atomic<int> ready = 0;
