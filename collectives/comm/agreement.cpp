@@ -27,7 +27,7 @@ struct Proposal {
 
 void put(std::array<char, most_text>& target, std::string_view text) {
   target.fill('\0');
-  std::memcpy(target.data(), text.data(), std::min(text.size(), most_text - 1));
+  std::copy_n(text.begin(), std::min(text.size(), most_text - 1), target.begin());
 }
 
 std::array<std::uint64_t, most_cpus / 64> allowed_cpus() {

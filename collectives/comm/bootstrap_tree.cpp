@@ -43,7 +43,8 @@ Result<Descriptor> connect_up(const Directory& directory, std::uint32_t parent, 
   const auto ways = ways_to(target, directory.hosts[directory.host()].machine);
   const JoinPeer join{directory.nonce, directory.host(), purpose};
   std::string last = "it published no address";
-  for (auto patience = std::chrono::milliseconds(2000); Clock::now() < deadline; patience *= 2) {
+  for (auto patience = std::chrono::milliseconds(2000); Clock::now() < deadline;
+       patience = std::min(2 * patience, std::chrono::milliseconds(60'000))) {
     for (const SocketAddress& way : ways) {
       Descriptor connected;
       const Status tried = try_way(way, join, std::min(deadline, Clock::now() + patience), connected);

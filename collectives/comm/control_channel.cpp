@@ -84,9 +84,7 @@ void HostControl::leave(Presence how) {
   if (segment_->change_if_here(directory_.rank, how)) tell(Notice::left);
 }
 
-std::optional<CallRecord> HostControl::current() const {
-  return segment_->last_record(directory_.rank);
-}
+std::optional<CallRecord> HostControl::current() const { return segment_->last_record(directory_.rank); }
 
 std::string HostControl::prefix(const std::optional<CallRecord>& call) const {
   std::string text = directory_.name.empty() ? "" : "communicator '" + directory_.name + "': ";
@@ -122,7 +120,8 @@ Status HostControl::check_leader() {
   const ssize_t got = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   const bool closed = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
   if (!closed && !(leader_process_.valid() && has_ended(leader_process_.get()))) return {};
-  if (segment_->change_if_here(directory_.leader(), Presence::dead)) return directory_.death_of(directory_.leader(), segment_->last_record(directory_.leader()));
+  if (segment_->change_if_here(directory_.leader(), Presence::dead))
+    return directory_.death_of(directory_.leader(), segment_->last_record(directory_.leader()));
   leader_left_.store(true, std::memory_order_relaxed);
   return {};
 }

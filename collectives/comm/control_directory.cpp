@@ -10,8 +10,12 @@ std::string Directory::who(Rank peer) const {
 }
 
 Status Directory::death_of(Rank peer, const std::optional<CallRecord>& last) const {
-  const std::string where = last ? fmt::format("in or after {} #{}", name_of(last->collective), last->sequence) : "before its first call";
-  return {Code::remote_error, fmt::format("{}{} has died {}; look at its log, and start the job again, without it if need be",
+  // The end of another host's leader is seen from several hosts, whose knowledge of its last call differs.
+  const bool seen_from_afar = hosts.size() > 1 && hosts[of(peer).host_index].leader == peer;
+  std::string where;
+  if (!seen_from_afar)
+    where = last ? fmt::format(" in or after {} #{}", name_of(last->collective), last->sequence) : " before its first call";
+  return {Code::remote_error, fmt::format("{}{} has died{}; look at its log, and start the job again, without it if need be",
                                           name.empty() ? "" : "communicator '" + name + "': ", who(peer), where)};
 }
 

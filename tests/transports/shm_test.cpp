@@ -48,7 +48,7 @@ TEST(Shm, ProcessesTalkInAllDirections) {
     require(made.ok());
     Transport& mine = **made;
     const Rank rank = exchange.rank(), count = exchange.ranks();
-    constexpr std::uint64_t messages = 300;
+    constexpr std::uint64_t messages = 60;
     std::vector<std::uint64_t> sent(static_cast<std::size_t>(count)), received(static_cast<std::size_t>(count));
     const auto bytes_of = [&](std::uint64_t number) { return 1 + (number * 4099) % mine.segment_bytes(); };
     const bool finished = until([&] {
