@@ -1,7 +1,7 @@
 // The plan cache: one plan a range, built once; at most 16 rooted ones, of which the least recently used goes.
 #include "toric/comm/plan_cache.hpp"
 
-#include "../support/thread_exchange.hpp"
+#include "support/thread_exchange.hpp"
 #include "toric/transports/registry.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 class PlanCaches : public ::testing::Test {
  protected:
-  PlanCaches() : hub_(1), seat_(hub_, 0) {
+  PlanCaches() : meeting_(1), seat_(meeting_, 0) {
     auto made = transports().front().make({}, seat_);
     EXPECT_TRUE(made.ok()) << made.status().text();
     transport_ = *std::move(made);
@@ -30,8 +30,8 @@ class PlanCaches : public ::testing::Test {
     return entry;
   }
 
-  testing::ThreadExchangeHub hub_;
-  testing::ThreadExchangeHub::Seat seat_;
+  testing::Meeting meeting_;
+  testing::ThreadExchange seat_;
   std::unique_ptr<Transport> transport_;
 };
 

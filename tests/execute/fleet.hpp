@@ -21,8 +21,6 @@ struct Fleet {
   std::vector<std::unique_ptr<Executor>> executors;
 
   Fleet(Rank ranks, std::string_view transport, const TransportConfig& config = {}) {
-    transports.resize(static_cast<std::size_t>(ranks));
-    ThreadExchangeHub hub(ranks);
     const TransportEntry* entry = nullptr;
     for (const TransportEntry& candidate : toric::transports())
       if (candidate.name == transport) entry = &candidate;
@@ -30,14 +28,10 @@ struct Fleet {
       ADD_FAILURE() << "no transport named " << transport;
       return;
     }
-    on_each_rank(ranks, [&](Rank r) {
-      ThreadExchangeHub::Seat seat(hub, r);
-      auto made = entry->make(config, seat);
-      if (made)
-        transports[static_cast<std::size_t>(r)] = std::move(*made);
-      else
-        ADD_FAILURE() << made.status().text();
-    });
+    for (MadeTransport& made : make_all(ranks, entry->make, [&](Rank) { return config; })) {
+      if (!made) ADD_FAILURE() << made.status().text();
+      else transports.push_back(std::move(*made));
+    }
     for (auto& t : transports) executors.push_back(std::make_unique<Executor>(*t));
   }
 

@@ -1,61 +1,90 @@
-// An Exchange between threads of one test process, and a helper that runs one thread a rank.
+// An Exchange between threads, and what makes the transports of several ranks in one process.
 #pragma once
 
 #include "toric/transport.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <barrier>
+#include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 namespace toric::testing {
 
-class ThreadExchangeHub {
+/// What the ranks of one ThreadExchange share.
+class Meeting {
  public:
-  explicit ThreadExchangeHub(Rank ranks) : ranks_(ranks), parts_(static_cast<std::size_t>(ranks)), barrier_(ranks) {}
+  explicit Meeting(Rank ranks) : bytes_(static_cast<std::size_t>(ranks)) {}
 
-  class Seat final : public Exchange {
-   public:
-    Seat(ThreadExchangeHub& hub, Rank rank) : hub_(hub), rank_(rank) {}
-    [[nodiscard]] Rank rank() const override { return rank_; }
-    [[nodiscard]] Rank ranks() const override { return hub_.ranks_; }
-    Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine) override {
-      hub_.parts_[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
-      hub_.barrier_.arrive_and_wait();
-      auto all = hub_.parts_;
-      hub_.barrier_.arrive_and_wait();
-      return all;
-    }
-    Result<int> share_descriptor(int descriptor, Rank owner) override {
-      if (rank_ == owner) hub_.descriptor_ = descriptor;
-      hub_.barrier_.arrive_and_wait();
-      const int mine = hub_.descriptor_ < 0 ? -1 : fcntl(hub_.descriptor_, F_DUPFD_CLOEXEC, 0);
-      hub_.barrier_.arrive_and_wait();
-      if (mine < 0) return Status(Code::system_error, "the owner shared no descriptor");
-      return mine;
-    }
+  [[nodiscard]] Rank ranks() const { return static_cast<Rank>(bytes_.size()); }
 
-   private:
-    ThreadExchangeHub& hub_;
-    Rank rank_;
-  };
+  std::vector<std::vector<std::byte>> meet(Rank rank, std::span<const std::byte> mine) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !leaving_; });
+    bytes_[static_cast<std::size_t>(rank)].assign(mine.begin(), mine.end());
+    if (++here_ == ranks()) leaving_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return leaving_; });
+    auto all = bytes_;
+    if (--here_ == 0) leaving_ = false;
+    changed_.notify_all();
+    return all;
+  }
 
  private:
-  Rank ranks_;
-  std::vector<std::vector<std::byte>> parts_;
-  std::barrier<> barrier_;
-  int descriptor_ = -1;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::vector<std::byte>> bytes_;
+  Rank here_ = 0;
+  bool leaving_ = false;
 };
 
-/// Runs `body(rank)` on one thread a rank and joins them.
-inline void on_each_rank(Rank ranks, const std::function<void(Rank)>& body) {
-  std::vector<std::thread> threads;
-  for (Rank r = 0; r < ranks; ++r) threads.emplace_back(body, r);
-  for (auto& thread : threads) thread.join();
+class ThreadExchange final : public Exchange {
+ public:
+  ThreadExchange(Meeting& meeting, Rank rank) : meeting_(meeting), rank_(rank) {}
+  [[nodiscard]] Rank rank() const override { return rank_; }
+  [[nodiscard]] Rank ranks() const override { return meeting_.ranks(); }
+  Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine) override { return meeting_.meet(rank_, mine); }
+  Result<int> share_descriptor(int descriptor, Rank owner) override {
+    const auto all = meeting_.meet(rank_, std::as_bytes(std::span(&descriptor, 1)));
+    int theirs = -1;
+    std::memcpy(&theirs, all[static_cast<std::size_t>(owner)].data(), sizeof theirs);
+    const int mine = dup(theirs);
+    meeting_.meet(rank_, {});  // the owner may close its own only now
+    if (mine < 0) return Status(Code::system_error, "dup failed");
+    return mine;
+  }
+
+ private:
+  Meeting& meeting_;
+  Rank rank_;
+};
+
+/// Runs `body(rank)` on a thread for each rank and waits for all.
+inline void on_threads(Rank ranks, const std::function<void(Rank)>& body) {
+  std::vector<std::jthread> threads;
+  for (Rank rank = 0; rank < ranks; ++rank) threads.emplace_back(body, rank);
+}
+
+using MadeTransport = Result<std::unique_ptr<Transport>>;
+using Make = std::function<MadeTransport(const TransportConfig&, Exchange&)>;
+
+/// One result a rank; `config_of` may give ranks different configurations.
+inline std::vector<MadeTransport> make_all(Rank ranks, const Make& make, const std::function<TransportConfig(Rank)>& config_of) {
+  Meeting meeting(ranks);
+  std::vector<std::optional<MadeTransport>> made(static_cast<std::size_t>(ranks));
+  on_threads(ranks, [&](Rank rank) {
+    ThreadExchange exchange(meeting, rank);
+    made[static_cast<std::size_t>(rank)].emplace(make(config_of(rank), exchange));
+  });
+  std::vector<MadeTransport> all;
+  for (auto& one : made) all.push_back(std::move(*one));
+  return all;
 }
 
 }  // namespace toric::testing

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "staged_transport.hpp"
-#include "thread_exchange.hpp"
+#include "support/thread_exchange.hpp"
 #include "toric/transports/registry.hpp"
 
 #include <gtest/gtest.h>
