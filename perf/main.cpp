@@ -153,7 +153,8 @@ class RankRun {
     if (options_.what == Collective::barrier) {
       rusage usage{};
       getrusage(RUSAGE_SELF, &usage);
-      print(fmt::format("# Start-up {:.3f} s, peak memory of rank 0's process {:.1f} MiB\n", start_up_seconds_, static_cast<double>(usage.ru_maxrss) / 1024));
+      print(fmt::format("# Start-up {:.3f} s, peak memory of rank 0's process {:.1f} MiB\n", start_up_seconds_,
+                        static_cast<double>(usage.ru_maxrss) / 1024));
     }
     print(header(options_));
   }

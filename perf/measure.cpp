@@ -31,11 +31,16 @@ struct CallSite {
   void issue() const {
     const toricComm_t comm = seat->comm;
     switch (what) {
-      case Collective::all_reduce: return require(toricAllReduce(send, receive, count, type, op, comm, nullptr), *seat);
-      case Collective::all_gather: return require(toricAllGather(send, receive, count, type, comm, nullptr), *seat);
-      case Collective::reduce_scatter: return require(toricReduceScatter(send, receive, count, type, op, comm, nullptr), *seat);
-      case Collective::broadcast: return require(toricBroadcast(send, receive, count, type, root, comm, nullptr), *seat);
-      default: return require(toricBarrier(comm, nullptr), *seat);
+      case Collective::all_reduce:
+        return require(toricAllReduce(send, receive, count, type, op, comm, nullptr), *seat);
+      case Collective::all_gather:
+        return require(toricAllGather(send, receive, count, type, comm, nullptr), *seat);
+      case Collective::reduce_scatter:
+        return require(toricReduceScatter(send, receive, count, type, op, comm, nullptr), *seat);
+      case Collective::broadcast:
+        return require(toricBroadcast(send, receive, count, type, root, comm, nullptr), *seat);
+      default:
+        return require(toricBarrier(comm, nullptr), *seat);
     }
   }
   void issue_group(int times) const {
@@ -124,16 +129,21 @@ class RowCheck {
     const Seat& seat = *site_.seat;
     const std::uint64_t first = static_cast<std::uint64_t>(seat.rank) * site_.count;
     switch (site_.what) {
-      case Collective::all_reduce: return count_wrong_reduced(site_.receive, type_, op_, seat.ranks, 0, sides.receive);
-      case Collective::reduce_scatter: return count_wrong_reduced(site_.receive, type_, op_, seat.ranks, first, sides.receive);
-      case Collective::broadcast: return count_wrong_moved(site_.receive, type_, seat.ranks, root_, 0, sides.receive);
+      case Collective::all_reduce:
+        return count_wrong_reduced(site_.receive, type_, op_, seat.ranks, 0, sides.receive);
+      case Collective::reduce_scatter:
+        return count_wrong_reduced(site_.receive, type_, op_, seat.ranks, first, sides.receive);
+      case Collective::broadcast:
+        return count_wrong_moved(site_.receive, type_, seat.ranks, root_, 0, sides.receive);
       case Collective::all_gather: {
         std::uint64_t total = 0;
         for (Rank r = 0; r < seat.ranks; ++r)
-          total += count_wrong_moved(site_.receive + static_cast<std::uint64_t>(r) * site_.count * size_of(type_), type_, seat.ranks, r, 0, site_.count);
+          total += count_wrong_moved(site_.receive + static_cast<std::uint64_t>(r) * site_.count * size_of(type_), type_, seat.ranks, r, 0,
+                                     site_.count);
         return total;
       }
-      default: return 0;
+      default:
+        return 0;
     }
   }
 
@@ -167,7 +177,8 @@ class Operator {
 
 CallSite call_site(const Options& o, const Seat& seat, Buffers& buffers, const Row& row, toricRedOp_t op, bool in_place) {
   const std::size_t element = size_of(row.type), shift = o.unalign * element;
-  CallSite site{&seat, o.what, buffers.send(shift), buffers.receive(shift), row.count, static_cast<toricDataType_t>(row.type), op, row.root};
+  CallSite site{&seat, o.what,  buffers.send(shift), buffers.receive(shift), row.count, static_cast<toricDataType_t>(row.type),
+                op,    row.root};
   const std::size_t offset = static_cast<std::size_t>(seat.rank) * row.count * element;
   if (in_place && o.what == Collective::reduce_scatter) site.receive = buffers.send(shift) + offset;
   if (in_place && o.what != Collective::reduce_scatter) site.send = site.receive + (o.what == Collective::all_gather ? offset : 0);

@@ -1,7 +1,7 @@
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -73,7 +73,8 @@ void add_options(CLI::App& app, Options& o, Texts& t) {
   app.add_option("-o,--op", t.op, "sum, prod, min, max, avg, mulsum, all");
   app.add_option("-d,--datatype", t.type, "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2, all");
   app.add_option("-r,--root", t.root, "root rank, or all");
-  app.add_option("-z,--blocking", o.blocking, "1: barrier after each call; 3: after each iteration, not timed; 0, 2: none")->check(CLI::Range(0, 3));
+  app.add_option("-z,--blocking", o.blocking, "1: barrier after each call; 3: after each iteration, not timed; 0, 2: none")
+      ->check(CLI::Range(0, 3));
   app.add_option("-u,--unalign", o.unalign, "shift both buffers by that many elements");
   app.add_option("-T,--timeout", o.timeout_seconds, "seconds a test may take")->check(CLI::PositiveNumber);
   app.add_flag("-I,--per_iter_timing", o.per_iteration, "also time each iteration (the slowest rank's): min, max, p50, p99, cv");
@@ -84,7 +85,8 @@ void add_options(CLI::App& app, Options& o, Texts& t) {
   app.add_option("--collective", t.collective, "measure this one, whatever the program's name");
   for (const Refused& r : refused) {
     const std::string text = fmt::format("{} is not offered: {}", r.flag, r.why);
-    app.add_option_function<std::string>(r.flag, [text](const std::string&) { throw CLI::ValidationError(text); }, "")
+    app.add_option_function<std::string>(
+           r.flag, [text](const std::string&) { throw CLI::ValidationError(text); }, "")
         ->expected(0, 1)
         ->group("");
   }
@@ -93,7 +95,8 @@ void add_options(CLI::App& app, Options& o, Texts& t) {
 void settle(Options& o, const Texts& t, const char* program) {
   const auto what = t.collective.empty() ? collective_of_program(program) : collective_of_program(t.collective);
   if (!what)
-    throw CLI::ValidationError("start it as all_reduce_perf, all_gather_perf, reduce_scatter_perf, broadcast_perf or barrier_perf, or name one with --collective");
+    throw CLI::ValidationError(
+        "start it as all_reduce_perf, all_gather_perf, reduce_scatter_perf, broadcast_perf or barrier_perf, or name one with --collective");
   o.what = *what;
   o.program = fmt::format("{}_perf", name_of(o.what));
   o.min_bytes = *parse_size(t.min);
@@ -107,7 +110,8 @@ void settle(Options& o, const Texts& t, const char* program) {
     o.all_roots = true;
   } else {
     const auto [end, error] = std::from_chars(t.root.data(), t.root.data() + t.root.size(), o.root);
-    if (error != std::errc() || end != t.root.data() + t.root.size() || o.root < 0) throw CLI::ValidationError("--root", "not a rank: " + t.root);
+    if (error != std::errc() || end != t.root.data() + t.root.size() || o.root < 0)
+      throw CLI::ValidationError("--root", "not a rank: " + t.root);
   }
 }
 
@@ -141,8 +145,9 @@ std::vector<std::uint64_t> sizes_of(const Options& o) {
 Parsed parse(int argc, const char* const* argv) {
   Options options;
   Texts texts;
-  CLI::App app("Measures a collective between ranks on this machine (--np, --threads) or as started by mpirun or by\n"
-               "RANK, WORLD_SIZE, MASTER_ADDR and TORIC_PORT. Flags and table are those of nccl-tests.");
+  CLI::App app(
+      "Measures a collective between ranks on this machine (--np, --threads) or as started by mpirun or by\n"
+      "RANK, WORLD_SIZE, MASTER_ADDR and TORIC_PORT. Flags and table are those of nccl-tests.");
   add_options(app, options, texts);
   try {
     app.parse(argc, argv);

@@ -46,13 +46,14 @@ std::string number(double value, int width) {
 std::string parameter_lines(const Options& o) {
   int version = 0;
   toricGetVersion(&version);
-  std::string text = fmt::format("# toric version {}.{}.{} (table of nccl-tests {}) toric-headers={} toric-library={}\n", TORIC_MAJOR, TORIC_MINOR,
-                                 TORIC_PATCH, nccl_tests_version, TORIC_VERSION_CODE, version);
+  std::string text = fmt::format("# toric version {}.{}.{} (table of nccl-tests {}) toric-headers={} toric-library={}\n", TORIC_MAJOR,
+                                 TORIC_MINOR, TORIC_PATCH, nccl_tests_version, TORIC_VERSION_CODE, version);
   text += fmt::format("# Collective test starting: {}\n", o.program);
   const std::string step = o.step_factor > 0 ? fmt::format("{:g}(factor)", o.step_factor) : fmt::format("{}(bytes)", o.step_bytes);
   text += fmt::format(
-      "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg iters: {} validation: {} graph: 0 unalign: {}\n", o.threads,
-      o.min_bytes, o.max_bytes, step, o.warmup, o.iterations, o.aggregate, o.checks, o.unalign);
+      "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg iters: {} validation: {} graph: 0 unalign: "
+      "{}\n",
+      o.threads, o.min_bytes, o.max_bytes, step, o.warmup, o.iterations, o.aggregate, o.checks, o.unalign);
   if (o.blocking == 1) text += "# Blocking Enabled: barrier after each call\n";
   if (o.blocking == 2) text += "# Blocking Enabled: wait after each call\n";
   if (o.blocking == 3) text += "# Blocking Enabled: barrier after each iteration, not timed\n";
@@ -67,16 +68,19 @@ std::string device_line(const Device& d) {
 std::string header(const Options& o) {
   const std::size_t half = half_names(o, false).size();
   // 10 + 12 + 8 + 6 + 6 and two blanks between; the first two columns of a data line stand under "# ".
-  std::string text = fmt::format("#\n# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{:^{}}{:^{}}\n", "", "", "", "", "", "out-of-place", half, "in-place", half);
-  text += fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{}{}{}\n", "size", "count", "type", "redop", "root", half_names(o, false), half_names(o, false),
-                      o.algorithm.empty() ? "" : "  algorithm");
-  text += fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "(B)", "(elements)", "", "", "", half_names(o, true), half_names(o, true));
+  std::string text =
+      fmt::format("#\n# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{:^{}}{:^{}}\n", "", "", "", "", "", "out-of-place", half, "in-place", half);
+  text += fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{}{}{}\n", "size", "count", "type", "redop", "root", half_names(o, false),
+                      half_names(o, false), o.algorithm.empty() ? "" : "  algorithm");
+  text +=
+      fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "(B)", "(elements)", "", "", "", half_names(o, true), half_names(o, true));
   return text;
 }
 
 std::string row_line(const Options& o, const Row& row, bool best) {
-  std::string text = fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.size, row.count, o.what == Collective::barrier ? "none" : name_of(row.type),
-                                 is_reduction(o.what) && o.what != Collective::barrier ? name_of(row.op) : "none", row.root);
+  std::string text =
+      fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.size, row.count, o.what == Collective::barrier ? "none" : name_of(row.type),
+                  is_reduction(o.what) && o.what != Collective::barrier ? name_of(row.op) : "none", row.root);
   text += half_text(o, row.halves[0]) + half_text(o, row.halves[1]);
   if (!o.algorithm.empty()) text += fmt::format("  {}{}", row.algorithm, best ? " *" : "");
   return text + "\n";

@@ -17,21 +17,30 @@ bool is_float(DataType type) { return type >= DataType::float16; }
 
 FloatFormat format_of(DataType type) {
   switch (type) {
-    case DataType::float16: return {5, 10, true};
-    case DataType::bfloat16: return {8, 7, true};
-    case DataType::float8e4m3: return {4, 3, false};
-    case DataType::float8e5m2: return {5, 2, true};
-    default: return {8, 23, true};
+    case DataType::float16:
+      return {5, 10, true};
+    case DataType::bfloat16:
+      return {8, 7, true};
+    case DataType::float8e4m3:
+      return {4, 3, false};
+    case DataType::float8e5m2:
+      return {5, 2, true};
+    default:
+      return {8, 23, true};
   }
 }
 
 // The largest n such that all whole numbers up to n are exact.
 std::uint64_t exact_limit(DataType type) {
   switch (type) {
-    case DataType::int8: return 127;
-    case DataType::uint8: return 255;
-    case DataType::float64: return std::uint64_t{1} << 53;
-    default: return is_float(type) ? std::uint64_t{2} << format_of(type).mantissa_bits : (std::uint64_t{1} << 31) - 1;
+    case DataType::int8:
+      return 127;
+    case DataType::uint8:
+      return 255;
+    case DataType::float64:
+      return std::uint64_t{1} << 53;
+    default:
+      return is_float(type) ? std::uint64_t{2} << format_of(type).mantissa_bits : (std::uint64_t{1} << 31) - 1;
   }
 }
 
@@ -59,7 +68,8 @@ double decode_small_float(DataType type, std::uint64_t bits) {
   const bool top = exponent == (1 << f.exponent_bits) - 1;
   if (top && (f.has_infinity || mantissa == 7)) return f.has_infinity && mantissa == 0 ? sign * INFINITY : NAN;
   const double one = std::ldexp(1.0, f.mantissa_bits);
-  return exponent == 0 ? sign * std::ldexp(mantissa, 1 - bias - f.mantissa_bits) : sign * std::ldexp(one + mantissa, exponent - bias - f.mantissa_bits);
+  return exponent == 0 ? sign * std::ldexp(mantissa, 1 - bias - f.mantissa_bits)
+                       : sign * std::ldexp(one + mantissa, exponent - bias - f.mantissa_bits);
 }
 
 std::uint64_t load(const std::byte* at, std::size_t size) {
@@ -83,8 +93,8 @@ std::vector<std::byte> periods(DataType type, const std::vector<std::uint64_t>& 
   return bytes;
 }
 
-std::uint64_t count_wrong(const std::byte* at, DataType type, const std::vector<std::uint64_t>& expected, std::uint64_t first, std::uint64_t count,
-                          double tolerance) {
+std::uint64_t count_wrong(const std::byte* at, DataType type, const std::vector<std::uint64_t>& expected, std::uint64_t first,
+                          std::uint64_t count, double tolerance) {
   const std::size_t size = size_of(type);
   const std::vector<std::byte> pattern = periods(type, expected);
   std::uint64_t wrong = 0;
@@ -128,11 +138,21 @@ double reduced_value(DataType type, RedOp op, Rank ranks, std::uint64_t element)
   for (Rank r = 1; r < ranks; ++r) {
     const double value = input_value(type, op, ranks, r, element);
     switch (op) {
-      case RedOp::prod: result *= value; break;
-      case RedOp::max: result = std::max(result, value); break;
-      case RedOp::min: result = std::min(result, value); break;
-      case RedOp::pre_mul_sum: result += value * pre_mul_factor(r); break;
-      default: result += value; break;
+      case RedOp::prod:
+        result *= value;
+        break;
+      case RedOp::max:
+        result = std::max(result, value);
+        break;
+      case RedOp::min:
+        result = std::min(result, value);
+        break;
+      case RedOp::pre_mul_sum:
+        result += value * pre_mul_factor(r);
+        break;
+      default:
+        result += value;
+        break;
     }
   }
   if (op != RedOp::avg) return result;
@@ -157,18 +177,23 @@ std::uint64_t encode(DataType type, double value) {
 
 double decode(DataType type, std::uint64_t bits) {
   switch (type) {
-    case DataType::int8: return static_cast<std::int8_t>(bits);
-    case DataType::int32: return static_cast<std::int32_t>(bits);
-    case DataType::int64: return static_cast<double>(static_cast<std::int64_t>(bits));
+    case DataType::int8:
+      return static_cast<std::int8_t>(bits);
+    case DataType::int32:
+      return static_cast<std::int32_t>(bits);
+    case DataType::int64:
+      return static_cast<double>(static_cast<std::int64_t>(bits));
     case DataType::uint8:
     case DataType::uint32:
-    case DataType::uint64: return static_cast<double>(bits);
+    case DataType::uint64:
+      return static_cast<double>(bits);
     case DataType::float64: {
       double value = 0;
       std::memcpy(&value, &bits, 8);
       return value;
     }
-    default: return decode_small_float(type, bits);
+    default:
+      return decode_small_float(type, bits);
   }
 }
 

@@ -16,8 +16,8 @@ struct Executor::Impl {
   const Plan* plan = nullptr;
   std::uint64_t count = 0, slice = 0, next_base = 0;
   std::uint64_t segment_elements = 1;
-  SliceShape full, last;    // shapes of all slices but the last, and of the last where it is shorter
-  Window windows[2];        // the older first
+  SliceShape full, last;  // shapes of all slices but the last, and of the last where it is shorter
+  Window windows[2];      // the older first
   std::uint32_t active = 0;
   std::uint32_t issued = 0;
   bool is_running = false;
@@ -65,6 +65,7 @@ void Executor::Impl::open_windows() {
   while (active < 2 && (next_base < count || issued == 0)) {
     const bool whole = count - next_base >= slice;
     windows[active].begin(*plan, whole ? full : last, next_base, issued % 2, count > slice);
+    for (std::uint32_t lane = 0; lane < windows[active].cursor.size(); ++lane) pass_ended(windows[active], lane);
     next_base += whole ? slice : count - next_base;
     ++active;
     ++issued;
@@ -94,7 +95,6 @@ Progress Executor::Impl::poll() {
 
 // One segment a lane a visit: greedy lanes starve the others.
 bool Executor::Impl::visit(Window& window, const Window* older, std::uint32_t lane) {
-  pass_ended(window, lane);
   const auto& order = plan->lanes[lane];
   if (window.cursor[lane] == order.size()) return false;
   const bool moved = advance(window, older, lane, order[window.cursor[lane]]);
@@ -102,11 +102,12 @@ bool Executor::Impl::visit(Window& window, const Window* older, std::uint32_t la
   return moved;
 }
 
-// Steps with nothing to move end as soon as their lane reaches them.
+// A lane's cursor never stands on a step that has ended: called when a window opens and whenever a step has moved.
 void Executor::Impl::pass_ended(Window& window, std::uint32_t lane) const {
   const auto& order = plan->lanes[lane];
   std::uint32_t& cursor = window.cursor[lane];
-  while (cursor < order.size() && window.steps[order[cursor]].position == window.steps[order[cursor]].end) end_step(window, order[cursor++]);
+  while (cursor < order.size() && window.steps[order[cursor]].position == window.steps[order[cursor]].end)
+    end_step(window, order[cursor++]);
 }
 
 void Executor::Impl::end_step(Window& window, std::uint32_t index) const {
@@ -187,7 +188,7 @@ bool Executor::Impl::receive(Window& window, const Window* older, std::uint32_t 
   transport.release(port, bytes);
   if (partner != no_step) {
     move_on(window, partner, end);
-    if (onward) pass_ended(window, plan->steps[partner].lane);
+    pass_ended(window, plan->steps[partner].lane);
   }
   move_on(window, index, end);
   return true;

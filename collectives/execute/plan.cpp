@@ -125,13 +125,15 @@ void compact_scratch(Plan& plan) {
 
 Result<Plan> bind_plan(Schedule schedule, Rank rank, std::string algorithm, Transport& transport, const PlanOptions& options) {
   if (rank < 0 || rank >= schedule.ranks)
-    return Status(Code::invalid_argument, "a plan for rank " + std::to_string(rank) + " of a schedule of " + std::to_string(schedule.ranks) + " ranks");
+    return Status(Code::invalid_argument,
+                  "a plan for rank " + std::to_string(rank) + " of a schedule of " + std::to_string(schedule.ranks) + " ranks");
   if (schedule.fifo != 0)
     return Status(Code::invalid_usage, "the schedule needs " + std::to_string(schedule.fifo) +
                                            " messages of buffering a port; only schedules verified at capacity 0 are run");
   if (options.segment_bytes < 64 || options.segment_bytes % 64 != 0 || options.segment_bytes > transport.segment_bytes())
-    return Status(Code::invalid_argument, "segments of " + std::to_string(options.segment_bytes) + " bytes: need a multiple of 64, at most the " +
-                                              std::to_string(transport.segment_bytes()) + " of transport " + std::string(transport.name()));
+    return Status(Code::invalid_argument, "segments of " + std::to_string(options.segment_bytes) +
+                                              " bytes: need a multiple of 64, at most the " + std::to_string(transport.segment_bytes()) +
+                                              " of transport " + std::string(transport.name()));
   Plan plan;
   plan.schedule = std::move(schedule);
   plan.rank = rank;

@@ -36,8 +36,8 @@ struct Plan {
   std::string algorithm;
   PlanOptions options;
   std::vector<PlanStep> steps;
-  std::vector<std::vector<std::uint32_t>> lanes;    // steps of each lane, in order
-  std::vector<std::uint32_t> scratch_index;         // scratch slot -> compact index, UINT32_MAX: not named by this rank
+  std::vector<std::vector<std::uint32_t>> lanes;  // steps of each lane, in order
+  std::vector<std::uint32_t> scratch_index;       // scratch slot -> compact index, UINT32_MAX: not named by this rank
   std::uint32_t scratch_used = 0;
   std::uint32_t port_count = 0;
   std::shared_ptr<const char> identity;  // differs between plans as long as anyone holds it

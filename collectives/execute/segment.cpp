@@ -40,7 +40,8 @@ SegmentMover::Place SegmentMover::user_place(const Window& window, std::uintptr_
   return {reinterpret_cast<std::byte*>(base + element * element_), shape.run_end[data]};
 }
 
-SegmentMover::Place SegmentMover::place(const Window& window, Buf buf, std::uint32_t first, std::uint32_t data, const Cursor& cursor) const {
+SegmentMover::Place SegmentMover::place(const Window& window, Buf buf, std::uint32_t first, std::uint32_t data,
+                                        const Cursor& cursor) const {
   if (buf == Buf::input) return user_place(window, input_, data + cursor.chunk, cursor.position);
   if (buf == Buf::output) return user_place(window, output_, data + cursor.chunk, cursor.position);
   const SliceShape& shape = *window.shape;
@@ -102,8 +103,13 @@ void SegmentMover::deliver(const Window& window, std::uint32_t index, std::uint3
       const Place operand = place(window, step.src_buf, step.src_first, data, cursor);
       to = std::min(to, operand.end);
       const bool wire_left = (step.flags & wire_is_left) != 0;
-      ReduceArgs args{first, second, wire_left ? view : operand.at, wire_left ? operand.at : view, to - cursor.position,
-                      first_store, room != nullptr ? result_store : Store::cached};
+      ReduceArgs args{first,
+                      second,
+                      wire_left ? view : operand.at,
+                      wire_left ? operand.at : view,
+                      to - cursor.position,
+                      first_store,
+                      room != nullptr ? result_store : Store::cached};
       if (scales(step.src_buf))
         reduce_from_input(args, !wire_left);
       else

@@ -18,11 +18,11 @@ struct StepState {
 struct SliceShape {
   std::shared_ptr<const char> plan;  // Plan::identity
   std::uint64_t count = 0, slice = 0;
-  std::vector<std::uint64_t> start;       // chunks + 1 prefix sums of lengths
-  std::vector<std::uint64_t> memory;      // element offset of each chunk from the first element of slice 0 of the full vector
-  std::vector<std::uint64_t> run_end;     // position up to which memory stays contiguous from that chunk
-  std::vector<StepState> steps;           // as they begin
-  std::uint64_t longest = 0;              // elements of the longest chunk
+  std::vector<std::uint64_t> start;    // chunks + 1 prefix sums of lengths
+  std::vector<std::uint64_t> memory;   // element offset of each chunk from the first element of slice 0 of the full vector
+  std::vector<std::uint64_t> run_end;  // position up to which memory stays contiguous from that chunk
+  std::vector<StepState> steps;        // as they begin
+  std::uint64_t longest = 0;           // elements of the longest chunk
 
   [[nodiscard]] bool fits(const Plan& plan_wanted, std::uint64_t count_wanted, std::uint64_t slice_wanted) const {
     return plan == plan_wanted.identity && count == count_wanted && slice == slice_wanted;
@@ -37,8 +37,8 @@ struct Window {
   std::uint32_t scratch_set = 0;
   std::uint32_t steps_left = 0;
   std::vector<StepState> steps;
-  std::vector<std::uint32_t> cursor;      // by lane: index into Plan::lanes[lane]
-  std::vector<std::uint32_t> port_left;   // by port: steps of this window that have not ended; only where a younger one follows
+  std::vector<std::uint32_t> cursor;     // by lane: index into Plan::lanes[lane]
+  std::vector<std::uint32_t> port_left;  // by port: steps of this window that have not ended; only where a younger one follows
 
   void begin(const Plan& plan, const SliceShape& slice_shape, std::uint64_t first, std::uint32_t set, bool several);
 };

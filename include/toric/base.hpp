@@ -71,9 +71,9 @@ class [[nodiscard]] Result {
 };
 
 /// Returns early with the error of `expression` (a Status). The only kind of macro in the project: error propagation.
-#define TORIC_TRY(expression)                        \
-  do {                                               \
-    ::toric::Status toric_try_status = (expression); \
+#define TORIC_TRY(expression)                            \
+  do {                                                   \
+    ::toric::Status toric_try_status = (expression);     \
     if (!toric_try_status.ok()) return toric_try_status; \
   } while (false)
 
@@ -123,15 +123,19 @@ enum class MemoryKind : std::uint8_t { host, cuda };
     case DataType::int8:
     case DataType::uint8:
     case DataType::float8e4m3:
-    case DataType::float8e5m2: return 1;
+    case DataType::float8e5m2:
+      return 1;
     case DataType::float16:
-    case DataType::bfloat16: return 2;
+    case DataType::bfloat16:
+      return 2;
     case DataType::int32:
     case DataType::uint32:
-    case DataType::float32: return 4;
+    case DataType::float32:
+      return 4;
     case DataType::int64:
     case DataType::uint64:
-    case DataType::float64: return 8;
+    case DataType::float64:
+      return 8;
   }
   return 0;
 }

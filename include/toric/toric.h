@@ -93,10 +93,10 @@ typedef struct {
   size_t size;
   unsigned int magic;
   unsigned int version;
-  int blocking;            /* 1 (default); 0 arrives with non-blocking communicators */
-  const char* algorithm;   /* wish, as TORIC_ALGO takes it; NULL: the library chooses. Rank 0's counts */
-  double timeoutSeconds;   /* a late peer is an error after that long; 0: never; negative: TORIC_TIMEOUT or its default */
-  const char* commName;    /* appears in errors and logs; NULL: none */
+  int blocking;          /* 1 (default); 0 arrives with non-blocking communicators */
+  const char* algorithm; /* wish, as TORIC_ALGO takes it; NULL: the library chooses. Rank 0's counts */
+  double timeoutSeconds; /* a late peer is an error after that long; 0: never; negative: TORIC_TIMEOUT or its default */
+  const char* commName;  /* appears in errors and logs; NULL: none */
 } toricConfig_t;
 #define TORIC_CONFIG_MAGIC 0x70121c0du
 #define TORIC_CONFIG_INITIALIZER \
@@ -139,8 +139,8 @@ TORIC_EXPORT toricResult_t toricCommUserRank(const toricComm_t comm, int* rank);
 /* --- reduction operators --- */
 
 /* An operator that multiplies this rank's input by *scalar (of `datatype`) and sums. Each rank may have its own scalar. */
-TORIC_EXPORT toricResult_t toricRedOpCreatePreMulSum(toricRedOp_t* op, void* scalar, toricDataType_t datatype, toricScalarResidence_t residence,
-                                                     toricComm_t comm);
+TORIC_EXPORT toricResult_t toricRedOpCreatePreMulSum(toricRedOp_t* op, void* scalar, toricDataType_t datatype,
+                                                     toricScalarResidence_t residence, toricComm_t comm);
 TORIC_EXPORT toricResult_t toricRedOpDestroy(toricRedOp_t op, toricComm_t comm);
 
 /* --- collectives: counts are elements; every rank gives the same count, type, operator and root --- */
@@ -149,14 +149,15 @@ TORIC_EXPORT toricResult_t toricRedOpDestroy(toricRedOp_t op, toricComm_t comm);
 TORIC_EXPORT toricResult_t toricAllReduce(const void* sendbuff, void* recvbuff, size_t count, toricDataType_t datatype, toricRedOp_t op,
                                           toricComm_t comm, toricStream_t stream);
 /* Rank r's sendcount elements appear at recvbuff + r*sendcount everywhere. In place: sendbuff == recvbuff + rank*sendcount. */
-TORIC_EXPORT toricResult_t toricAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, toricDataType_t datatype, toricComm_t comm,
-                                          toricStream_t stream);
-/* recvbuff on rank r = block r (recvcount elements) of the reduced nranks*recvcount elements. In place: recvbuff == sendbuff + rank*recvcount. */
-TORIC_EXPORT toricResult_t toricReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount, toricDataType_t datatype, toricRedOp_t op,
-                                              toricComm_t comm, toricStream_t stream);
+TORIC_EXPORT toricResult_t toricAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, toricDataType_t datatype,
+                                          toricComm_t comm, toricStream_t stream);
+/* recvbuff on rank r = block r (recvcount elements) of the reduced nranks*recvcount elements. In place: recvbuff == sendbuff +
+ * rank*recvcount. */
+TORIC_EXPORT toricResult_t toricReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount, toricDataType_t datatype,
+                                              toricRedOp_t op, toricComm_t comm, toricStream_t stream);
 /* recvbuff everywhere = sendbuff of root; sendbuff is read on root only. */
-TORIC_EXPORT toricResult_t toricBroadcast(const void* sendbuff, void* recvbuff, size_t count, toricDataType_t datatype, int root, toricComm_t comm,
-                                          toricStream_t stream);
+TORIC_EXPORT toricResult_t toricBroadcast(const void* sendbuff, void* recvbuff, size_t count, toricDataType_t datatype, int root,
+                                          toricComm_t comm, toricStream_t stream);
 /* The in-place form: buff is source on root, destination elsewhere. */
 TORIC_EXPORT toricResult_t toricBcast(void* buff, size_t count, toricDataType_t datatype, int root, toricComm_t comm, toricStream_t stream);
 /* Returns on no rank before it was called on every rank. */

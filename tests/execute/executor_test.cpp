@@ -16,10 +16,14 @@ std::uint32_t expected(Collective what, Rank ranks, Rank root, std::uint64_t cou
     return total;
   };
   switch (what) {
-    case Collective::all_reduce: return sum(element);
-    case Collective::reduce_scatter: return sum(static_cast<std::uint64_t>(rank) * count + element);
-    case Collective::all_gather: return value_of(static_cast<Rank>(element / count), element % count);
-    default: return value_of(root, element);
+    case Collective::all_reduce:
+      return sum(element);
+    case Collective::reduce_scatter:
+      return sum(static_cast<std::uint64_t>(rank) * count + element);
+    case Collective::all_gather:
+      return value_of(static_cast<Rank>(element / count), element % count);
+    default:
+      return value_of(root, element);
   }
 }
 

@@ -29,8 +29,10 @@ struct Fleet {
       return;
     }
     for (MadeTransport& made : make_all(ranks, entry->make, [&](Rank) { return config; })) {
-      if (!made) ADD_FAILURE() << made.status().text();
-      else transports.push_back(std::move(*made));
+      if (!made)
+        ADD_FAILURE() << made.status().text();
+      else
+        transports.push_back(std::move(*made));
     }
     for (auto& t : transports) executors.push_back(std::make_unique<Executor>(*t));
   }
@@ -72,8 +74,8 @@ struct Fleet {
     for (std::size_t r = 0; r < ranks; ++r)
       if (!done[r]) {
         const auto waiting = executors[r]->waiting();
-        ADD_FAILURE() << "rank " << r << " waits in step " << waiting.step << " for rank " << waiting.peer << " after " << waiting.bytes_done << " of "
-                      << waiting.bytes_total << " bytes; transport: " << transports[r]->failed().text();
+        ADD_FAILURE() << "rank " << r << " waits in step " << waiting.step << " for rank " << waiting.peer << " after "
+                      << waiting.bytes_done << " of " << waiting.bytes_total << " bytes; transport: " << transports[r]->failed().text();
       }
     return left == 0;
   }

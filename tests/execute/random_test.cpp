@@ -63,10 +63,11 @@ RandomCase draw_case(Draw& draw) {
 }
 
 std::string describe(const RandomCase& c) {
-  return std::string(c.algorithm->name) + " " + std::string(name_of(c.request.collective)) + " ranks " + std::to_string(c.request.ranks) + " root " +
-         std::to_string(c.request.root) + " pieces " + std::to_string(c.request.pieces) + " " + std::string(name_of(c.type)) + " " +
-         std::string(name_of(c.op)) + " count " + std::to_string(c.count) + (c.in_place ? " in place" : "") + " shift " + std::to_string(c.shift) +
-         " segment " + std::to_string(c.plan.segment_bytes) + " window " + std::to_string(c.plan.window_bytes) + " over " + c.transport;
+  return std::string(c.algorithm->name) + " " + std::string(name_of(c.request.collective)) + " ranks " + std::to_string(c.request.ranks) +
+         " root " + std::to_string(c.request.root) + " pieces " + std::to_string(c.request.pieces) + " " + std::string(name_of(c.type)) +
+         " " + std::string(name_of(c.op)) + " count " + std::to_string(c.count) + (c.in_place ? " in place" : "") + " shift " +
+         std::to_string(c.shift) + " segment " + std::to_string(c.plan.segment_bytes) + " window " + std::to_string(c.plan.window_bytes) +
+         " over " + c.transport;
 }
 
 struct Memory {
@@ -123,7 +124,8 @@ void run_case(const RandomCase& c, std::uint64_t seed) {
   for (Rank r = 0; r < c.request.ranks; ++r) {
     ASSERT_EQ(wrong_in(c, memory[static_cast<std::size_t>(r)], r), 0U) << "rank " << r;
     if (c.request.collective != Collective::all_reduce || c.count == 0) continue;
-    ASSERT_EQ(std::memcmp(memory[0].output, memory[static_cast<std::size_t>(r)].output, c.count * size_of(c.type)), 0) << "rank " << r;  // to the bit
+    ASSERT_EQ(std::memcmp(memory[0].output, memory[static_cast<std::size_t>(r)].output, c.count * size_of(c.type)), 0)
+        << "rank " << r;  // to the bit
   }
 }
 

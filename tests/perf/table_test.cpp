@@ -33,9 +33,11 @@ TEST(Table, RowStandsInTheColumnsOfNcclTests) {
 TEST(Table, HeaderStandsOverTheRows) {
   Options options;
   const std::string text = header(options);
-  const std::string names = "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n";
+  const std::string names =
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n";
   EXPECT_NE(text.find(names), std::string::npos) << text;
-  EXPECT_NE(text.find("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)"), std::string::npos)
+  EXPECT_NE(text.find("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)"),
+            std::string::npos)
       << text;
   EXPECT_EQ(names.size(), row_line(options, example(), false).size());
 }
@@ -55,7 +57,8 @@ TEST(Table, FooterCountsAndAverages) {
   options.program = "all_reduce_perf";
   Totals totals;
   totals.add(example());
-  EXPECT_EQ(footer(options, totals), "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 16.652 \n#\n# Collective test concluded: all_reduce_perf\n");
+  EXPECT_EQ(footer(options, totals),
+            "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 16.652 \n#\n# Collective test concluded: all_reduce_perf\n");
   Row wrong = example();
   wrong.halves[1].wrong = 3;
   totals.add(wrong);

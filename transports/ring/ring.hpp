@@ -74,7 +74,8 @@ class OutRing final {
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
         small_limit_(shape.small_limit),
-        across_processes_(across_processes) {}
+        across_processes_(across_processes),
+        sleepers_fence_(joins_barriers()) {}
 
   std::byte* reserve(std::size_t bytes) {
     const std::uint32_t kind = bytes > small_limit_ ? 1 : 0;
@@ -90,8 +91,7 @@ class OutRing final {
     if (how == Store::streamed) streamed_stores_are_out();
     SlotHeader& header = cursor.header();
     header.signature = signature;
-    // An exchange, because it is the store that publishes and the full fence before the look at the doorbell in one.
-    header.word.exchange(slot_word(cursor.passed + 1, bytes) | (how == Store::streamed ? streamed_bit : 0), std::memory_order_seq_cst);
+    publish(header.word, slot_word(cursor.passed + 1, bytes) | (how == Store::streamed ? streamed_bit : 0), sleepers_fence_);
     bell_->ring(across_processes_);
     cursor.advance();
     if (bytes >= choice_from_bytes) choosers_[size_class(bytes)].advance();
@@ -130,6 +130,7 @@ class OutRing final {
   Doorbell* bell_;
   std::size_t small_limit_;
   bool across_processes_;
+  bool sleepers_fence_;
   std::uint32_t current_class_ = 0;
   StoreChooser choosers_[size_classes];
 };
@@ -148,7 +149,8 @@ class InRing final {
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
         small_limit_(shape.small_limit),
-        across_processes_(across_processes) {}
+        across_processes_(across_processes),
+        sleepers_fence_(joins_barriers()) {}
 
   /// Null: not here, or not as expected; unexpected() tells.
   const std::byte* peek(std::size_t bytes, std::uint64_t signature) {
@@ -175,7 +177,7 @@ class InRing final {
   void release(std::size_t bytes) {
     const std::uint32_t kind = bytes > small_limit_ ? 1 : 0;
     cursor_[kind].advance();
-    counters_->consumed[kind].exchange(cursor_[kind].passed, std::memory_order_seq_cst);  // and a full fence, as in commit
+    publish(counters_->consumed[kind], cursor_[kind].passed, sleepers_fence_);
     bell_->ring(across_processes_);
   }
 
@@ -209,6 +211,7 @@ class InRing final {
   std::size_t last_bytes_ = 0;
   std::uint32_t last_how_ = 0;
   bool across_processes_;
+  bool sleepers_fence_;
   CostFilter costs_seen_[size_classes][2];
 };
 
