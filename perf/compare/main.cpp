@@ -82,6 +82,8 @@ class Comparison {
     for (const Block& block : blocks_) dropped += regime_of(block, split_) ? 0 : 1;
     fmt::print("# {} blocks, {} dropped for their probes; near below {:.1f} us for a 64 KiB exchange, far above\n", blocks_.size(), dropped,
                split_);
+    fmt::print("# probes: 5th percentile {:.1f} us, median {:.1f}, 95th {:.1f}\n", quantile(probes_, 0.05), quantile(probes_, 0.5),
+               quantile(probes_, 0.95));
     if (dropped * 2 > blocks_.size())
       std::puts("# most blocks were dropped: other programs use these cores; measure on an idle machine, or set --split-us for this one");
     std::string last;

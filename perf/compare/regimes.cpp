@@ -7,11 +7,16 @@ namespace toric::compare {
 
 namespace {
 
-constexpr double disturbed = 5;  // times the split: no regime, but a core taken away
+constexpr double disturbed = 5;   // times the split: no regime, but a core taken away
+constexpr double doubtful = 1.1;  // nearer to the split than this factor: no telling
+
+// One group alone has one regime: when it lies across the fallback, the split moves to that side of it where few are.
+double beside(const std::vector<double>& sorted, double fallback) {
+  const double low = sorted[sorted.size() / 20], middle = sorted[sorted.size() / 2], high = sorted[sorted.size() * 19 / 20];
+  return middle < fallback ? std::max(fallback, high * doubtful) : std::min(fallback, low / doubtful);
+}
 
 }  // namespace
-
-std::string_view name_of(Regime regime) { return regime == Regime::near ? "near" : "far"; }
 
 double find_split(std::vector<double> probes, double fallback) {
   std::erase_if(probes, [fallback](double probe) { return !(probe > 0) || probe > disturbed * fallback; });
@@ -31,12 +36,15 @@ double find_split(std::vector<double> probes, double fallback) {
   }
   // Medians, so that an outlier alone makes no group.
   const double low = probes[best_cut / 2], high = probes[best_cut + (n - best_cut) / 2];
-  return high >= 1.7 * low ? std::sqrt(low * high) : fallback;
+  if (high >= 1.7 * low) return std::sqrt(low * high);
+  return beside(probes, fallback);
 }
 
+std::string_view name_of(Regime regime) { return regime == Regime::near ? "near" : "far"; }
+
 std::optional<Regime> regime_of(double probe, double split) {
-  if (probe < split / 1.1) return Regime::near;
-  if (probe > split * 1.1 && probe <= split * disturbed) return Regime::far;
+  if (probe < split / doubtful) return Regime::near;
+  if (probe > split * doubtful && probe <= split * disturbed) return Regime::far;
   return std::nullopt;
 }
 

@@ -24,8 +24,8 @@ struct Block {
 };
 
 /// The probe time that parts near from far. Two groups that differ by at least 1.7 times, each with 3 % of the probes or
-/// more, are parted in the (geometric) middle between them; otherwise `fallback`. Probes far beyond it do not count:
-/// another program had the core.
+/// more, are parted in the (geometric) middle between them; one group alone is not parted: `fallback`, moved beside it.
+/// Probes far beyond it do not count: another program had the core.
 [[nodiscard]] double find_split(std::vector<double> probes, double fallback);
 
 /// The regime of a probe; nullopt within a tenth of the split, and where a core was taken away: there it says nothing.

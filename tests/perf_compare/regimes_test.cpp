@@ -30,6 +30,9 @@ TEST(Split, FindsARareRegime) {
 TEST(Split, OneGroupOrTooFewProbesKeepTheFallback) {
   EXPECT_EQ(find_split(around(6, 50), 12), 12);
   EXPECT_EQ(find_split(around(22, 50), 12), 12);
+  // A machine between the two regimes the fallback was measured on still has only one: no block is in doubt.
+  EXPECT_EQ(regime_of(11.5, find_split(around(11.5, 50), 12)), Regime::near);
+  EXPECT_EQ(regime_of(12.5, find_split(around(12.5, 50), 12)), Regime::far);
   EXPECT_EQ(find_split({}, 12), 12);
   EXPECT_EQ(find_split({6, 22}, 12), 12);
 }
