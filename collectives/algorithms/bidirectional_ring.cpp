@@ -22,32 +22,13 @@ bool fits(const Request& request) { return has_lanes_for(request, 2); }
 // Two parts of every block, so that each ring has a part of each.
 std::uint32_t chunks(const Request& request) { return request.collective == Collective::broadcast ? 2 : 2 * chunk_per_rank(request); }
 
-Cost cost(const Request& request) {
-  const double steps = request.ranks - 1;
-  if (request.ranks == 1) return {};
-  if (request.collective == Collective::broadcast) return {steps, 1};
-  const int phases = request.collective == Collective::all_reduce ? 2 : 1;
-  return {phases * steps, phases * all_but_own(request)};
-}
-
-CostFormula formula(Collective collective) {
-  if (collective == Collective::all_reduce) return {"2(p-1)", "2(p-1)/p"};
-  return {"p-1", collective == Collective::broadcast ? "1" : "(p-1)/p"};
-}
-
-void build_one(Builder& b, const Request& request, const Ring& ring) {
-  if (request.collective == Collective::broadcast) return ring_chain(b, ring, request.root);
-  if (request.collective != Collective::all_gather) ring_reduce_scatter(b, ring);
-  if (request.collective != Collective::reduce_scatter) ring_all_gather(b, ring);
-}
-
 void build(Builder& b, const Request& request) {
   const std::vector<Rank> order = ring_order(request);
   const std::vector<Rank> reversed(order.rbegin(), order.rend());
   b.channel(0);
-  build_one(b, request, {.order = order, .first = 0, .stride = 2});
+  ring_phases(b, request, {.order = order, .first = 0, .stride = 2});
   b.channel(1);
-  build_one(b, request, {.order = reversed, .first = 1, .stride = 2});
+  ring_phases(b, request, {.order = reversed, .first = 1, .stride = 2});
 }
 
 }  // namespace
@@ -61,8 +42,8 @@ Algorithm bidirectional_ring() {
           .reference = "Jain and Sabharwal, ICS 2010",
           .fits = fits,
           .chunks = chunks,
-          .cost = cost,
-          .formula = formula,
+          .cost = ring_cost,
+          .formula = ring_formula,
           .build = build};
 }
 

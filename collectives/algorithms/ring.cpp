@@ -38,6 +38,25 @@ void ring_chain(Builder& b, const Ring& ring, Rank root) {
   for (int i = start; i < start + ring.size() - 1; ++i) b.send(ring.at(i), ring.at(i + 1), ring.first);
 }
 
+void ring_phases(Builder& b, const Request& request, const Ring& ring) {
+  if (request.collective == Collective::broadcast) return ring_chain(b, ring, request.root);
+  if (request.collective != Collective::all_gather) ring_reduce_scatter(b, ring);
+  if (request.collective != Collective::reduce_scatter) ring_all_gather(b, ring);
+}
+
+Cost ring_cost(const Request& request) {
+  const double steps = request.ranks - 1;
+  if (request.ranks == 1) return {};
+  if (request.collective == Collective::broadcast) return {steps, 1};
+  const int phases = request.collective == Collective::all_reduce ? 2 : 1;
+  return {phases * steps, phases * all_but_own(request)};
+}
+
+CostFormula ring_formula(Collective collective) {
+  if (collective == Collective::all_reduce) return {"2(p-1)", "2(p-1)/p"};
+  return {"p-1", collective == Collective::broadcast ? "1" : "(p-1)/p"};
+}
+
 namespace {
 
 constexpr Collective offered[] = {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast};
@@ -48,25 +67,10 @@ std::uint32_t chunks(const Request& request) {
   return request.collective == Collective::broadcast ? one_chunk(request) : chunk_per_rank(request);
 }
 
-Cost cost(const Request& request) {
-  const double steps = request.ranks - 1;
-  if (request.ranks == 1) return {};
-  if (request.collective == Collective::broadcast) return {steps, 1};
-  const int phases = request.collective == Collective::all_reduce ? 2 : 1;
-  return {phases * steps, phases * all_but_own(request)};
-}
-
-CostFormula formula(Collective collective) {
-  if (collective == Collective::all_reduce) return {"2(p-1)", "2(p-1)/p"};
-  return {"p-1", collective == Collective::broadcast ? "1" : "(p-1)/p"};
-}
-
 void build(Builder& b, const Request& request) {
   const std::vector<Rank> order = ring_order(request);
   const Ring ring{.order = order};
-  if (request.collective == Collective::broadcast) return ring_chain(b, ring, request.root);
-  if (request.collective != Collective::all_gather) ring_reduce_scatter(b, ring);
-  if (request.collective != Collective::reduce_scatter) ring_all_gather(b, ring);
+  ring_phases(b, request, ring);
 }
 
 }  // namespace
@@ -80,8 +84,8 @@ Algorithm ring() {
           .reference = "Patarasuk and Yuan, JPDC 69(2), 2009",
           .fits = fits,
           .chunks = chunks,
-          .cost = cost,
-          .formula = formula,
+          .cost = ring_cost,
+          .formula = ring_formula,
           .build = build};
 }
 

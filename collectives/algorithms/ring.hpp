@@ -29,5 +29,11 @@ void ring_reduce_scatter(Builder& b, const Ring& ring);
 void ring_all_gather(Builder& b, const Ring& ring);
 /// The chunk `ring.first` travels from the root along the ring: p-1 rounds, each rank but the last sends it once.
 void ring_chain(Builder& b, const Ring& ring, Rank root);
+/// The phases of the request's collective, in order.
+void ring_phases(Builder& b, const Request& request, const Ring& ring);
+
+/// What they cost. Rings that share the vector cost together what one costs: bytes are counted per rank, not per direction.
+[[nodiscard]] Cost ring_cost(const Request& request);
+[[nodiscard]] CostFormula ring_formula(Collective collective);
 
 }  // namespace toric

@@ -210,7 +210,6 @@ Progress Communicator::sleep(Deadline until) {
 
 Status Communicator::fail(const Status& status) {
   executor_.cancel();
-  transport_->cancel_all();
   running_ = false;
   calls_.end(CallLog::State::failed);
   const Status in_force = watch_.raise(status);

@@ -26,7 +26,7 @@ struct Executor::Impl {
   void open_windows();
   Progress poll();
   bool visit(Window& window, const Window* older, std::uint32_t lane);
-  bool advance(Window& window, const Window* older, std::uint32_t lane, std::uint32_t index);
+  bool advance(Window& window, const Window* older, std::uint32_t index);
   bool send(Window& window, std::uint32_t index, std::uint64_t end);
   bool receive(Window& window, const Window* older, std::uint32_t index, std::uint64_t end);
   std::uint32_t ready_partner(const Window& window, const Window* older, std::uint32_t index, std::uint64_t end) const;
@@ -36,6 +36,7 @@ struct Executor::Impl {
 
   [[nodiscard]] const Step& step(std::uint32_t index) const { return plan->program().steps[index]; }
   [[nodiscard]] bool may_run(const Window& window, std::uint32_t index, std::uint64_t end, std::uint32_t except = no_step) const;
+  [[nodiscard]] std::uint64_t segment_end(const StepState& state) const { return std::min(state.end, state.position + segment_elements); }
   [[nodiscard]] bool port_is_free(const Window* older, std::uint32_t index) const {
     return older == nullptr || older->port_left[plan->steps[index].port_index] == 0;
   }
@@ -97,7 +98,7 @@ Progress Executor::Impl::poll() {
 bool Executor::Impl::visit(Window& window, const Window* older, std::uint32_t lane) {
   const auto& order = plan->lanes[lane];
   if (window.cursor[lane] == order.size()) return false;
-  const bool moved = advance(window, older, lane, order[window.cursor[lane]]);
+  const bool moved = advance(window, older, order[window.cursor[lane]]);
   if (moved) pass_ended(window, lane);
   return moved;
 }
@@ -124,9 +125,8 @@ bool Executor::Impl::may_run(const Window& window, std::uint32_t index, std::uin
   return true;
 }
 
-bool Executor::Impl::advance(Window& window, const Window* older, std::uint32_t, std::uint32_t index) {
-  const StepState& state = window.steps[index];
-  const std::uint64_t end = std::min(state.end, state.position + segment_elements);
+bool Executor::Impl::advance(Window& window, const Window* older, std::uint32_t index) {
+  const std::uint64_t end = segment_end(window.steps[index]);
   if (!may_run(window, index, end)) return false;
   const Step& what = step(index);
   if (is_local(what.op)) {
@@ -196,9 +196,8 @@ bool Executor::Impl::receive(Window& window, const Window* older, std::uint32_t 
 
 void Executor::Impl::move_on(Window& window, std::uint32_t index, std::uint64_t end) {
   StepState& state = window.steps[index];
-  const std::uint32_t first = data_first(step(index), plan->schedule.chunks);
   state.position = end;
-  while (state.chunk + 1 < step(index).count && window.shape->start[first + state.chunk + 1] <= end) ++state.chunk;
+  window.shape->walk(plan->steps[index].data, step(index).count, state.chunk, end);
 }
 
 Executor::Executor(Transport& transport) : impl_(std::make_unique<Impl>(transport)) {}
@@ -223,7 +222,7 @@ Executor::Waiting Executor::waiting() const {
     const StepState& state = window.steps[index];
     const Step& step = impl_->step(index);
     if (is_local(step.op)) continue;
-    const bool ready = impl_->may_run(window, index, std::min(state.end, state.position + impl_->segment_elements));
+    const bool ready = impl_->may_run(window, index, impl_->segment_end(state));
     if (found.any && !ready) continue;
     found = {true, step.op, step.peer, index, impl_->mover.bytes(state.begin, state.position), impl_->mover.bytes(state.begin, state.end)};
     if (ready) break;

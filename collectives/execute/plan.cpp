@@ -103,6 +103,7 @@ void collect_lanes(Plan& plan) {
   for (auto& [lane, place] : index) place = next++;
   plan.lanes.resize(index.size());
   for (std::uint32_t i = 0; i < plan.program().steps.size(); ++i) {
+    plan.steps[i].data = data_first(plan.program().steps[i], plan.schedule.chunks);
     plan.steps[i].lane = index[plan.program().steps[i].lane];
     plan.lanes[plan.steps[i].lane].push_back(i);
   }

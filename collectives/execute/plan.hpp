@@ -24,6 +24,7 @@ inline constexpr std::uint32_t no_step = UINT32_MAX;
 struct PlanStep {
   Port port = 0;
   std::uint32_t port_index = 0;        // the same port counted from 0 within this plan
+  std::uint32_t data = 0;              // data_first() of the step
   std::uint32_t lane = 0;              // index into Plan::lanes
   std::uint32_t fused_with = no_step;  // a receive: the send (or copy into output) that may be served from the same bytes
   bool dead_if_fused = false;          // its destination has no other reader, so it need not be written then

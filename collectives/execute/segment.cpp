@@ -52,12 +52,12 @@ SegmentMover::Place SegmentMover::place(const Window& window, Buf buf, std::uint
 
 void SegmentMover::step_over(const Window& window, std::uint32_t data, std::uint32_t count, Cursor& cursor, std::uint64_t to) const {
   cursor.position = to;
-  while (cursor.chunk + 1 < count && window.shape->start[data + cursor.chunk + 1] <= to) ++cursor.chunk;
+  window.shape->walk(data, count, cursor.chunk, to);
 }
 
 void SegmentMover::gather(const Window& window, std::uint32_t index, std::uint64_t end, std::byte* room, Store store) {
   const Step& step = plan_->program().steps[index];
-  const std::uint32_t data = data_first(step, plan_->schedule.chunks);
+  const std::uint32_t data = plan_->steps[index].data;
   Cursor cursor{window.steps[index].position, window.steps[index].chunk};
   while (cursor.position < end) {
     const Place from = place(window, step.src_buf, step.src_first, data, cursor);
@@ -75,7 +75,7 @@ void SegmentMover::gather(const Window& window, std::uint32_t index, std::uint64
 void SegmentMover::deliver(const Window& window, std::uint32_t index, std::uint32_t partner, std::uint64_t end, const std::byte* view,
                            std::byte* room, Store store) {
   const Step& step = plan_->program().steps[index];
-  const std::uint32_t data = data_first(step, plan_->schedule.chunks);
+  const std::uint32_t data = plan_->steps[index].data;
   const Step* copy = partner != no_step && room == nullptr ? &plan_->program().steps[partner] : nullptr;
   const bool skip = partner != no_step && plan_->steps[index].dead_if_fused;
   const bool final_write = copy != nullptr ? plan_->steps[partner].final_write : plan_->steps[index].final_write;
@@ -123,7 +123,7 @@ void SegmentMover::deliver(const Window& window, std::uint32_t index, std::uint3
 
 void SegmentMover::local(const Window& window, std::uint32_t index, std::uint64_t end) {
   const Step& step = plan_->program().steps[index];
-  const std::uint32_t data = data_first(step, plan_->schedule.chunks);
+  const std::uint32_t data = plan_->steps[index].data;
   Cursor cursor{window.steps[index].position, window.steps[index].chunk};
   while (cursor.position < end) {
     const Place from = place(window, step.src_buf, step.src_first, data, cursor);

@@ -29,7 +29,7 @@ void SliceShape::shape(const Plan& plan_wanted, std::uint64_t count_wanted, std:
   const auto& program = plan_wanted.program().steps;
   steps.resize(program.size());
   for (std::size_t i = 0; i < program.size(); ++i) {
-    const std::uint32_t first = data_first(program[i], s.chunks);
+    const std::uint32_t first = plan_wanted.steps[i].data;
     steps[i] = {start[first], start[first], start[first + program[i].count], 0};
   }
 }

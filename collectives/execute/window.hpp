@@ -27,6 +27,10 @@ struct SliceShape {
   [[nodiscard]] bool fits(const Plan& plan_wanted, std::uint64_t count_wanted, std::uint64_t slice_wanted) const {
     return plan == plan_wanted.identity && count == count_wanted && slice == slice_wanted;
   }
+  /// Moves `chunk` of the run of `run` chunks from `data` on to the one that `position` lies in.
+  void walk(std::uint32_t data, std::uint32_t run, std::uint32_t& chunk, std::uint64_t position) const {
+    while (chunk + 1 < run && start[data + chunk + 1] <= position) ++chunk;
+  }
   void shape(const Plan& plan_wanted, std::uint64_t count_wanted, std::uint64_t slice_wanted);
 };
 

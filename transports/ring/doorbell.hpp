@@ -47,6 +47,9 @@ class Sleeper {
  public:
   Sleeper(Doorbell& bell, bool across_processes) : bell_(bell), across_processes_(across_processes), fences_for_all_(joins_barriers()) {}
 
+  /// Whether arm() fences for the peers too.
+  [[nodiscard]] bool fences_for_all() const { return fences_for_all_; }
+
   void arm();
   void disarm();
   /// Returns at once unless armed. Disarms.

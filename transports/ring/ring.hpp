@@ -68,14 +68,14 @@ struct Cursor {
 
 class OutRing final {
  public:
-  OutRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes)
+  OutRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes, bool sleepers_fence = joins_barriers())
       : cursor_{Cursor(ring, shape, 0), Cursor(ring, shape, 1)},
         counters_(reinterpret_cast<Counters*>(ring)),
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
         small_limit_(shape.small_limit),
         across_processes_(across_processes),
-        sleepers_fence_(joins_barriers()) {}
+        sleepers_fence_(sleepers_fence) {}
 
   std::byte* reserve(std::size_t bytes) {
     const std::uint32_t kind = bytes > small_limit_ ? 1 : 0;
@@ -143,14 +143,14 @@ class InRing final {
     std::uint64_t signature;
   };
 
-  InRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes)
+  InRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes, bool sleepers_fence = joins_barriers())
       : cursor_{Cursor(ring, shape, 0), Cursor(ring, shape, 1)},
         counters_(reinterpret_cast<Counters*>(ring)),
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
         small_limit_(shape.small_limit),
         across_processes_(across_processes),
-        sleepers_fence_(joins_barriers()) {}
+        sleepers_fence_(sleepers_fence) {}
 
   /// Null: not here, or not as expected; unexpected() tells.
   const std::byte* peek(std::size_t bytes, std::uint64_t signature) {
