@@ -1,7 +1,6 @@
 #include "toric/ring/doorbell.hpp"
 
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,14 +35,6 @@ void full_fence([[maybe_unused]] std::atomic<std::uint32_t>& own) {
 
 }  // namespace
 
-bool joins_barriers() {
-#if defined(__SANITIZE_THREAD__)
-  return false;  // the thread sanitizer knows nothing of the kernel's barriers
-#else
-  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-#endif
-}
-
 // Taking `waiting` first and changing the word after it: a rank that arms again in between has read the old word and
 // is woken once too often, never once too few.
 void Doorbell::wake(bool across_processes) {
@@ -56,7 +47,6 @@ void Sleeper::arm() {
   seen_ = bell_.word.load(std::memory_order_seq_cst);
   bell_.waiting.store(1, std::memory_order_seq_cst);
   full_fence(bell_.waiting);
-  if (fences_for_all_) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
   armed_ = true;
 }
 

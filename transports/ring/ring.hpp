@@ -68,14 +68,13 @@ struct Cursor {
 
 class OutRing final {
  public:
-  OutRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes, bool sleepers_fence = joins_barriers())
+  OutRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes)
       : cursor_{Cursor(ring, shape, 0), Cursor(ring, shape, 1)},
         counters_(reinterpret_cast<Counters*>(ring)),
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
         small_limit_(shape.small_limit),
-        across_processes_(across_processes),
-        sleepers_fence_(sleepers_fence) {}
+        across_processes_(across_processes) {}
 
   std::byte* reserve(std::size_t bytes) {
     const std::uint32_t kind = bytes > small_limit_ ? 1 : 0;
@@ -91,7 +90,7 @@ class OutRing final {
     if (how == Store::streamed) streamed_stores_are_out();
     SlotHeader& header = cursor.header();
     header.signature = signature;
-    publish(header.word, slot_word(cursor.passed + 1, bytes) | (how == Store::streamed ? streamed_bit : 0), sleepers_fence_);
+    publish(header.word, slot_word(cursor.passed + 1, bytes) | (how == Store::streamed ? streamed_bit : 0));
     bell_->ring(across_processes_);
     cursor.advance();
     if (bytes >= choice_from_bytes) choosers_[size_class(bytes)].advance();
@@ -130,7 +129,6 @@ class OutRing final {
   Doorbell* bell_;
   std::size_t small_limit_;
   bool across_processes_;
-  bool sleepers_fence_;
   std::uint32_t current_class_ = 0;
   StoreChooser choosers_[size_classes];
 };
@@ -143,14 +141,13 @@ class InRing final {
     std::uint64_t signature;
   };
 
-  InRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes, bool sleepers_fence = joins_barriers())
+  InRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes)
       : cursor_{Cursor(ring, shape, 0), Cursor(ring, shape, 1)},
         counters_(reinterpret_cast<Counters*>(ring)),
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
         small_limit_(shape.small_limit),
-        across_processes_(across_processes),
-        sleepers_fence_(sleepers_fence) {}
+        across_processes_(across_processes) {}
 
   /// Null: not here, or not as expected; unexpected() tells.
   const std::byte* peek(std::size_t bytes, std::uint64_t signature) {
@@ -177,7 +174,7 @@ class InRing final {
   void release(std::size_t bytes) {
     const std::uint32_t kind = bytes > small_limit_ ? 1 : 0;
     cursor_[kind].advance();
-    publish(counters_->consumed[kind], cursor_[kind].passed, sleepers_fence_);
+    publish(counters_->consumed[kind], cursor_[kind].passed);
     bell_->ring(across_processes_);
   }
 
@@ -211,7 +208,6 @@ class InRing final {
   std::size_t last_bytes_ = 0;
   std::uint32_t last_how_ = 0;
   bool across_processes_;
-  bool sleepers_fence_;
   CostFilter costs_seen_[size_classes][2];
 };
 

@@ -35,7 +35,7 @@ Result<Port> RingTransport::out(Rank to, std::uint16_t channel) {
   const Result<std::byte*> ring = memory(rank_, to, to, channel);
   if (!ring) return ring.status();
   const Port port = static_cast<Port>(outs_.size() << 1);
-  outs_.emplace_back(*ring, space_->shape(), space_->bell(to), space_->across_processes(), sleeper_.fences_for_all());
+  outs_.emplace_back(*ring, space_->shape(), space_->bell(to), space_->across_processes());
   out_.ends.push_back({to, channel});
   out_.ports.emplace(key(to, channel), port);
   return port;
@@ -46,7 +46,7 @@ Result<Port> RingTransport::in(Rank from, std::uint16_t channel) {
   const Result<std::byte*> ring = memory(from, rank_, from, channel);
   if (!ring) return ring.status();
   const Port port = static_cast<Port>(ins_.size() << 1 | 1);
-  ins_.emplace_back(*ring, space_->shape(), space_->bell(from), space_->across_processes(), sleeper_.fences_for_all());
+  ins_.emplace_back(*ring, space_->shape(), space_->bell(from), space_->across_processes());
   in_.ends.push_back({from, channel});
   in_.ports.emplace(key(from, channel), port);
   return port;
