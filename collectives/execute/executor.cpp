@@ -21,6 +21,7 @@ struct Executor::Impl {
   std::uint32_t active = 0;
   std::uint32_t issued = 0;
   bool is_running = false;
+  bool unflushed = false;  // something has moved since the transport was flushed
 
   Status start(const Plan& the_plan, const Call& call);
   void open_windows();
@@ -87,10 +88,13 @@ Progress Executor::Impl::poll() {
   }
   if (active == 0 && next_base >= count) {
     mover.finish_call();
+    transport.flush();
     is_running = false;
     return Progress::done;
   }
   if (active < 2 && next_base < count) open_windows();
+  if (!moved && unflushed) transport.flush();
+  unflushed = moved;
   return moved ? Progress::moved : Progress::idle;
 }
 

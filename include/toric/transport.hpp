@@ -92,8 +92,11 @@ class Transport {
   /// (in port: `how` is ignored, the transport remembers how the last peeked segment was stored).
   virtual void observe(Port port, Store how, float cycles_per_byte) = 0;
 
+  /// Wakes the peers that sleep and for whom something was committed or released; peers that are awake see it without.
+  /// To be called whenever nothing moves and at the end of a call; arm() includes it. Costs a fence, so not each time.
+  virtual void flush() = 0;
   /// Sleeping without losing a wake-up: arm(), poll once more, then wait(). wait() returns at the first commit to or
-  /// release for this rank since arm(), at wake() or at the deadline, and may return early. disarm() undoes arm().
+  /// release for this rank that was flushed since arm(), at wake() or at the deadline, and may return early. disarm() undoes arm().
   virtual void arm() = 0;
   virtual void disarm() = 0;
   virtual void wait(Deadline deadline) = 0;

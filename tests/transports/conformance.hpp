@@ -79,6 +79,7 @@ inline bool try_send(Transport& transport, Port out, std::size_t bytes, std::uin
   if (room == nullptr) return false;
   for (std::size_t i = 0; i < bytes; ++i) room[i] = pattern(path, number, i);
   transport.commit(out, bytes, how, 0);
+  transport.flush();
   return true;
 }
 
@@ -92,6 +93,7 @@ inline bool try_receive(Transport& transport, Port in, std::size_t bytes, std::u
     break;
   }
   transport.release(in, bytes);
+  transport.flush();
   return true;
 }
 

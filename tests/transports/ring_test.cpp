@@ -119,7 +119,7 @@ TEST(SizeClass, OneAPowerOfTwo) {
 class RingPair {
  public:
   explicit RingPair(const TransportConfig& config = {})
-      : shape(*ring_config(config)), lines(shape.bytes / line_bytes), out(memory(), shape, bell, false), in(memory(), shape, bell, false) {}
+      : shape(*ring_config(config)), lines(shape.bytes / line_bytes), out(memory(), shape, bell), in(memory(), shape, bell) {}
   std::byte* memory() { return reinterpret_cast<std::byte*>(lines.data()); }
 
   struct alignas(line_bytes) Line {
@@ -245,23 +245,33 @@ TEST(Ring, ChoosesForEachSizeByItself) {
   EXPECT_EQ(pair.out.store_for(4095), Store::cached) << "small segments are not worth a choice";
 }
 
+/// What a side does some time after it has changed a ring.
+void tell(Doorbell& bell) {
+  full_fence(bell.waiting);
+  bell.ring(false);
+}
+
 TEST(Doorbell, IsLeftAloneWhileNobodyWaits) {
   RingPair pair;
   for (int i = 0; i < 10; ++i) {
     pair.out.reserve(8);
     pair.out.commit(8, Store::cached, 0);
+    tell(pair.out.bell());
     pair.in.peek(8, 0);
     pair.in.release(8);
+    tell(pair.in.bell());
   }
   EXPECT_EQ(pair.bell.word.load(), 0U);
   Sleeper sleeper(pair.bell, false);
   sleeper.arm();
   pair.out.reserve(8);
   pair.out.commit(8, Store::cached, 0);
+  tell(pair.out.bell());
   EXPECT_EQ(pair.bell.word.load(), 1U);
   EXPECT_EQ(pair.bell.waiting.load(), 0U) << "one wake-up is enough";
   pair.in.peek(8, 0);
   pair.in.release(8);
+  tell(pair.in.bell());
   EXPECT_EQ(pair.bell.word.load(), 1U);
 }
 
@@ -300,6 +310,7 @@ TEST(Doorbell, ArmingAndACommitNeverMissEachOther) {
       together.meet(round % 13 * 16);
       std::memset(room, 1, bytes);  // stores that have to wait for their lines, and the commit's behind them
       pair.out.commit(bytes, Store::cached, 0);
+      tell(pair.out.bell());
       together.meet();
       together.meet();
     }
@@ -343,6 +354,7 @@ TEST(Doorbell, ArmingAndAReleaseNeverMissEachOther) {
       pair.bell.ring(false);  // nobody has armed yet
       together.meet(round % 13 * 16);
       pair.in.release(8);
+      tell(pair.in.bell());
       together.meet();
     }
   });

@@ -38,6 +38,7 @@ class StagedTransport final : public Transport {
   Store store_for(Port out, std::size_t bytes) override { return inner_->store_for(out, bytes); }
   void observe(Port port, Store how, float cost) override { inner_->observe(port, how, cost); }
   void arm() override { inner_->arm(); }
+  void flush() override { inner_->flush(); }
   void disarm() override { inner_->disarm(); }
   void wait(Deadline deadline) override { inner_->wait(deadline); }
   void wake(Rank rank) override { inner_->wake(rank); }

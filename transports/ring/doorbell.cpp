@@ -25,14 +25,6 @@ timespec absolute_time(Deadline deadline) {
   return time;
 }
 
-void full_fence([[maybe_unused]] std::atomic<std::uint32_t>& own) {
-#if defined(__SANITIZE_THREAD__)
-  own.fetch_add(0, std::memory_order_seq_cst);  // the thread sanitizer has no model of fences
-#else
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
-
 }  // namespace
 
 // Taking `waiting` first and changing the word after it: a rank that arms again in between has read the old word and

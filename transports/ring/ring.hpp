@@ -68,13 +68,15 @@ struct Cursor {
 
 class OutRing final {
  public:
-  OutRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes)
+  OutRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell)
       : cursor_{Cursor(ring, shape, 0), Cursor(ring, shape, 1)},
         counters_(reinterpret_cast<Counters*>(ring)),
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
-        small_limit_(shape.small_limit),
-        across_processes_(across_processes) {}
+        small_limit_(shape.small_limit) {}
+
+  /// Whom a commit may have to wake.
+  [[nodiscard]] Doorbell& bell() const { return *bell_; }
 
   std::byte* reserve(std::size_t bytes) {
     const std::uint32_t kind = bytes > small_limit_ ? 1 : 0;
@@ -90,8 +92,7 @@ class OutRing final {
     if (how == Store::streamed) streamed_stores_are_out();
     SlotHeader& header = cursor.header();
     header.signature = signature;
-    publish(header.word, slot_word(cursor.passed + 1, bytes) | (how == Store::streamed ? streamed_bit : 0));
-    bell_->ring(across_processes_);
+    header.word.store(slot_word(cursor.passed + 1, bytes) | (how == Store::streamed ? streamed_bit : 0), std::memory_order_release);
     cursor.advance();
     if (bytes >= choice_from_bytes) choosers_[size_class(bytes)].advance();
   }
@@ -128,7 +129,6 @@ class OutRing final {
   Costs* costs_;
   Doorbell* bell_;
   std::size_t small_limit_;
-  bool across_processes_;
   std::uint32_t current_class_ = 0;
   StoreChooser choosers_[size_classes];
 };
@@ -141,13 +141,15 @@ class InRing final {
     std::uint64_t signature;
   };
 
-  InRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell, bool across_processes)
+  InRing(std::byte* ring, const Shape& shape, Doorbell& peer_bell)
       : cursor_{Cursor(ring, shape, 0), Cursor(ring, shape, 1)},
         counters_(reinterpret_cast<Counters*>(ring)),
         costs_(reinterpret_cast<Costs*>(ring + Shape::costs_at)),
         bell_(&peer_bell),
-        small_limit_(shape.small_limit),
-        across_processes_(across_processes) {}
+        small_limit_(shape.small_limit) {}
+
+  /// Whom a release may have to wake.
+  [[nodiscard]] Doorbell& bell() const { return *bell_; }
 
   /// Null: not here, or not as expected; unexpected() tells.
   const std::byte* peek(std::size_t bytes, std::uint64_t signature) {
@@ -174,8 +176,7 @@ class InRing final {
   void release(std::size_t bytes) {
     const std::uint32_t kind = bytes > small_limit_ ? 1 : 0;
     cursor_[kind].advance();
-    publish(counters_->consumed[kind], cursor_[kind].passed);
-    bell_->ring(across_processes_);
+    counters_->consumed[kind].store(cursor_[kind].passed, std::memory_order_release);
   }
 
   /// The cost of reading the segment that was peeked last; told to the producer when it has changed noticeably.
@@ -207,7 +208,6 @@ class InRing final {
   std::size_t small_limit_;
   std::size_t last_bytes_ = 0;
   std::uint32_t last_how_ = 0;
-  bool across_processes_;
   CostFilter costs_seen_[size_classes][2];
 };
 

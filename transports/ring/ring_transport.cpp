@@ -35,7 +35,7 @@ Result<Port> RingTransport::out(Rank to, std::uint16_t channel) {
   const Result<std::byte*> ring = memory(rank_, to, to, channel);
   if (!ring) return ring.status();
   const Port port = static_cast<Port>(outs_.size() << 1);
-  outs_.emplace_back(*ring, space_->shape(), space_->bell(to), space_->across_processes());
+  outs_.emplace_back(*ring, space_->shape(), space_->bell(to));
   out_.ends.push_back({to, channel});
   out_.ports.emplace(key(to, channel), port);
   return port;
@@ -46,7 +46,7 @@ Result<Port> RingTransport::in(Rank from, std::uint16_t channel) {
   const Result<std::byte*> ring = memory(from, rank_, from, channel);
   if (!ring) return ring.status();
   const Port port = static_cast<Port>(ins_.size() << 1 | 1);
-  ins_.emplace_back(*ring, space_->shape(), space_->bell(from), space_->across_processes());
+  ins_.emplace_back(*ring, space_->shape(), space_->bell(from));
   in_.ends.push_back({from, channel});
   in_.ports.emplace(key(from, channel), port);
   return port;
@@ -62,7 +62,11 @@ std::byte* RingTransport::reserve(Port out, std::size_t bytes) {
   return outs_[place(out)].reserve(bytes);
 }
 
-void RingTransport::commit(Port out, std::size_t bytes, Store how, std::uint32_t) { outs_[place(out)].commit(bytes, how, stamp_); }
+void RingTransport::commit(Port out, std::size_t bytes, Store how, std::uint32_t) {
+  OutRing& ring = outs_[place(out)];
+  ring.commit(bytes, how, stamp_);
+  tell_later(ring.bell());
+}
 
 const std::byte* RingTransport::peek(Port in, std::size_t bytes) {
   if (has_failed_) [[unlikely]]
@@ -92,7 +96,29 @@ const std::byte* RingTransport::peek_unexpected(Port port, std::size_t bytes) {
   return nullptr;
 }
 
-void RingTransport::release(Port in, std::size_t bytes) { ins_[place(in)].release(bytes); }
+void RingTransport::release(Port in, std::size_t bytes) {
+  InRing& ring = ins_[place(in)];
+  ring.release(bytes);
+  tell_later(ring.bell());
+}
+
+void RingTransport::tell_later(Doorbell& bell) {
+  if (untold_ > 0 && untold_bells_[untold_ - 1] == &bell) return;
+  if (untold_ == untold_bells_.size()) flush();
+  untold_bells_[untold_++] = &bell;
+}
+
+void RingTransport::flush() {
+  if (untold_ == 0) return;
+  full_fence(untold_bells_[0]->waiting);
+  for (std::size_t i = 0; i < untold_; ++i) untold_bells_[i]->ring(space_->across_processes());
+  untold_ = 0;
+}
+
+void RingTransport::arm() {
+  flush();
+  sleeper_.arm();
+}
 
 Store RingTransport::store_for(Port out, std::size_t bytes) { return outs_[place(out)].store_for(bytes); }
 

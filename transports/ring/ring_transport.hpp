@@ -5,6 +5,7 @@
 #include "toric/ring/ring.hpp"
 #include "toric/ring/space.hpp"
 
+#include <array>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -29,7 +30,8 @@ class RingTransport final : public Transport {
   Store store_for(Port out, std::size_t bytes) override;
   void observe(Port port, Store how, float cycles_per_byte) override;
 
-  void arm() override { sleeper_.arm(); }
+  void flush() override;
+  void arm() override;
   void disarm() override { sleeper_.disarm(); }
   void wait(Deadline deadline) override { sleeper_.wait(deadline); }
   void wake(Rank rank) override;
@@ -53,6 +55,7 @@ class RingTransport final : public Transport {
 
   Result<std::byte*> memory(Rank from, Rank to, Rank peer, std::uint16_t channel);
   [[nodiscard]] bool fits(std::size_t bytes) const { return bytes - 1 < segment_bytes_; }
+  void tell_later(Doorbell& bell);
   const std::byte* peek_unexpected(Port port, std::size_t bytes);
   void fail(Code code, const std::string& what);
   void fail_size(std::string_view call, const End& end, std::size_t bytes);
@@ -62,6 +65,8 @@ class RingTransport final : public Transport {
   std::uint64_t stamp_ = 0;
   std::size_t segment_bytes_;
   bool has_failed_ = false;
+  std::size_t untold_ = 0;
+  std::array<Doorbell*, 16> untold_bells_{};  // of ranks that may sleep since something changed for them
   std::unique_ptr<RingSpace> space_;
   Sleeper sleeper_;
   Rank rank_;
