@@ -153,6 +153,12 @@ Status Communicator::start(const CollectiveCall& call) {
 }
 
 Progress Communicator::poll() noexcept {
+  const Progress progress = step();
+  if (progress == Progress::idle) transport_->flush();
+  return progress;
+}
+
+Progress Communicator::step() noexcept {
   const Progress progress = executor_.poll();
   if (progress == Progress::done) {
     running_ = false;
@@ -161,10 +167,11 @@ Progress Communicator::poll() noexcept {
   return progress;
 }
 
-// The wait of a call whose peers are there: no clock, no system call.
+// The wait of a call whose peers are there: no clock, no system call, and no fence as long as it is short.
 bool Communicator::finishes_soon() noexcept {
+  constexpr int short_wait = 16;
   for (int idle = 0; idle <= policy_.spins; ++idle) {
-    const Progress progress = poll();
+    const Progress progress = idle < short_wait ? step() : poll();
     if (progress == Progress::done) return true;
     if (progress == Progress::moved)
       idle = 0;

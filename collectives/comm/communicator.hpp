@@ -89,6 +89,7 @@ class Communicator {
                const Config& config, const Options& options);
   [[nodiscard]] Status why_not_claimed() const;
   Status start(const CollectiveCall& call);
+  Progress step() noexcept;
   bool finishes_soon() noexcept;
   Status wait();
   Status fail(const Status& status);

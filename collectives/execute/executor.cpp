@@ -1,6 +1,7 @@
 #include "toric/execute/executor.hpp"
 
 #include "toric/execute/segment.hpp"
+#include "toric/execute/short_run.hpp"
 #include "toric/execute/window.hpp"
 
 #include <algorithm>
@@ -9,23 +10,31 @@
 namespace toric {
 
 struct Executor::Impl {
-  explicit Impl(Transport& the_transport) : transport(the_transport) {}
+  Impl(Transport& the_transport, bool may_be_short) : transport(the_transport), short_run(the_transport), short_runs(may_be_short) {}
 
   Transport& transport;
   SegmentMover mover;
+  ShortRun short_run;
+  const bool short_runs;     // may be used
+  bool fits_short = false;  // this plan and count do
+  bool is_short = false;    // the call that runs
   const Plan* plan = nullptr;
+  const Step* steps = nullptr;      // of the plan
+  const PlanStep* marks = nullptr;  // of the plan
   std::uint64_t count = 0, slice = 0, next_base = 0;
+  std::size_t element = 0;
   std::uint64_t segment_elements = 1;
   SliceShape full, last;  // shapes of all slices but the last, and of the last where it is shorter
   Window windows[2];      // the older first
   std::uint32_t active = 0;
   std::uint32_t issued = 0;
   bool is_running = false;
-  bool unflushed = false;  // something has moved since the transport was flushed
 
   Status start(const Plan& the_plan, const Call& call);
+  void cut(std::uint64_t the_count, std::size_t the_element);
   void open_windows();
   Progress poll();
+  Progress poll_windows();
   bool visit(Window& window, const Window* older, std::uint32_t lane);
   bool advance(Window& window, const Window* older, std::uint32_t index);
   bool send(Window& window, std::uint32_t index, std::uint64_t end);
@@ -35,11 +44,11 @@ struct Executor::Impl {
   void pass_ended(Window& window, std::uint32_t lane) const;
   void end_step(Window& window, std::uint32_t index) const;
 
-  [[nodiscard]] const Step& step(std::uint32_t index) const { return plan->program().steps[index]; }
+  [[nodiscard]] const Step& step(std::uint32_t index) const { return steps[index]; }
   [[nodiscard]] bool may_run(const Window& window, std::uint32_t index, std::uint64_t end, std::uint32_t except = no_step) const;
   [[nodiscard]] std::uint64_t segment_end(const StepState& state) const { return std::min(state.end, state.position + segment_elements); }
   [[nodiscard]] bool port_is_free(const Window* older, std::uint32_t index) const {
-    return older == nullptr || older->port_left[plan->steps[index].port_index] == 0;
+    return older == nullptr || older->port_left[marks[index].port_index] == 0;
   }
 };
 
@@ -47,27 +56,40 @@ Status Executor::Impl::start(const Plan& the_plan, const Call& call) {
   if (is_running) return {Code::internal_error, "a schedule is still running on this executor"};
   if (call.memory != MemoryKind::host) return {Code::invalid_argument, "this executor runs on host memory only"};
   plan = &the_plan;
-  count = call.count;
-  const std::size_t element = size_of(call.type);
+  steps = plan->program().steps.data();
+  marks = plan->steps.data();
+  const std::size_t wanted = size_of(call.type);
+  if (full.plan != plan->identity || count != call.count || element != wanted) cut(call.count, wanted);
+  mover.bind(*plan, call, full.longest, count > slice ? 2 : 1);
+  is_running = true;
+  // Operators that treat input or output apart take the long way.
+  is_short = fits_short && mover.kernels().scale == nullptr && mover.kernels().divide == nullptr;
+  if (is_short) {
+    short_run.start(mover);
+    return {};
+  }
+  next_base = 0;
+  active = issued = 0;
+  open_windows();
+  return {};
+}
+
+void Executor::Impl::cut(std::uint64_t the_count, std::size_t the_element) {
+  count = the_count;
+  element = the_element;
   segment_elements = plan->options.segment_bytes / element;
   slice = count;
   if (plan->options.window_bytes != 0) slice = std::min(count, std::max<std::uint64_t>(1, plan->options.window_bytes / 64 * 64 / element));
   const std::uint64_t rest = slice == 0 ? 0 : count % slice;
-  if (!full.fits(*plan, count, slice)) full.shape(*plan, count, slice);
-  if (rest != 0 && !last.fits(*plan, count, rest)) last.shape(*plan, count, rest);
-  mover.bind(*plan, call, full.longest, count > slice ? 2 : 1);
-  next_base = 0;
-  active = issued = 0;
-  is_running = true;
-  open_windows();
-  return {};
+  full.shape(*plan, count, slice);
+  if (rest != 0) last.shape(*plan, count, rest);
+  fits_short = short_runs && count == slice && short_run.prepare(*plan, full, element, SegmentMover::slot_bytes(full.longest, element));
 }
 
 void Executor::Impl::open_windows() {
   while (active < 2 && (next_base < count || issued == 0)) {
     const bool whole = count - next_base >= slice;
-    windows[active].begin(*plan, whole ? full : last, next_base, issued % 2, count > slice);
-    for (std::uint32_t lane = 0; lane < windows[active].cursor.size(); ++lane) pass_ended(windows[active], lane);
+    windows[active].begin(whole ? full : last, next_base, issued % 2, count > slice);
     next_base += whole ? slice : count - next_base;
     ++active;
     ++issued;
@@ -76,6 +98,14 @@ void Executor::Impl::open_windows() {
 
 Progress Executor::Impl::poll() {
   if (!is_running) return Progress::done;
+  const Progress progress = is_short ? short_run.poll() : poll_windows();
+  if (progress != Progress::done) return progress;
+  is_running = false;
+  transport.flush();
+  return progress;
+}
+
+Progress Executor::Impl::poll_windows() {
   bool moved = false;
   for (std::uint32_t w = 0; w < active; ++w)
     for (std::uint32_t lane = 0; lane < windows[w].cursor.size(); ++lane) moved |= visit(windows[w], w == 0 ? nullptr : windows, lane);
@@ -88,13 +118,9 @@ Progress Executor::Impl::poll() {
   }
   if (active == 0 && next_base >= count) {
     mover.finish_call();
-    transport.flush();
-    is_running = false;
     return Progress::done;
   }
   if (active < 2 && next_base < count) open_windows();
-  if (!moved && unflushed) transport.flush();
-  unflushed = moved;
   return moved ? Progress::moved : Progress::idle;
 }
 
@@ -107,7 +133,7 @@ bool Executor::Impl::visit(Window& window, const Window* older, std::uint32_t la
   return moved;
 }
 
-// A lane's cursor never stands on a step that has ended: called when a window opens and whenever a step has moved.
+// A lane's cursor never stands on a step that has ended: called whenever a step has moved.
 void Executor::Impl::pass_ended(Window& window, std::uint32_t lane) const {
   const auto& order = plan->lanes[lane];
   std::uint32_t& cursor = window.cursor[lane];
@@ -117,7 +143,7 @@ void Executor::Impl::pass_ended(Window& window, std::uint32_t lane) const {
 
 void Executor::Impl::end_step(Window& window, std::uint32_t index) const {
   --window.steps_left;
-  if (!window.port_left.empty() && !is_local(step(index).op)) --window.port_left[plan->steps[index].port_index];
+  if (!window.port_left.empty() && !is_local(step(index).op)) --window.port_left[marks[index].port_index];
 }
 
 bool Executor::Impl::may_run(const Window& window, std::uint32_t index, std::uint64_t end, std::uint32_t except) const {
@@ -143,7 +169,7 @@ bool Executor::Impl::advance(Window& window, const Window* older, std::uint32_t 
 }
 
 bool Executor::Impl::send(Window& window, std::uint32_t index, std::uint64_t end) {
-  const Port port = plan->steps[index].port;
+  const Port port = marks[index].port;
   const std::size_t bytes = mover.bytes(window.steps[index].position, end);
   std::byte* room = transport.reserve(port, bytes);
   if (room == nullptr) return false;
@@ -158,17 +184,17 @@ bool Executor::Impl::send(Window& window, std::uint32_t index, std::uint64_t end
 
 // The step that may be served from the same received bytes now. It is never waited for, so the capacity-0 proof holds.
 std::uint32_t Executor::Impl::ready_partner(const Window& window, const Window* older, std::uint32_t index, std::uint64_t end) const {
-  const std::uint32_t partner = plan->steps[index].fused_with;
+  const std::uint32_t partner = marks[index].fused_with;
   if (partner == no_step || window.steps[partner].position != window.steps[index].position) return no_step;
-  const std::uint32_t lane = plan->steps[partner].lane;
-  const std::uint32_t at = window.cursor[lane] + (lane == plan->steps[index].lane ? 1 : 0);
+  const std::uint32_t lane = marks[partner].lane;
+  const std::uint32_t at = window.cursor[lane] + (lane == marks[index].lane ? 1 : 0);
   if (at >= plan->lanes[lane].size() || plan->lanes[lane][at] != partner) return no_step;
   if (!may_run(window, partner, end, index)) return no_step;
   return is_send(step(partner).op) && !port_is_free(older, partner) ? no_step : partner;
 }
 
 bool Executor::Impl::receive(Window& window, const Window* older, std::uint32_t index, std::uint64_t end) {
-  const Port port = plan->steps[index].port;
+  const Port port = marks[index].port;
   const std::size_t bytes = mover.bytes(window.steps[index].position, end);
   const std::byte* view = transport.peek(port, bytes);
   if (view == nullptr) return false;
@@ -177,7 +203,7 @@ bool Executor::Impl::receive(Window& window, const Window* older, std::uint32_t 
   std::byte* room = nullptr;
   Port out = 0;
   if (onward) {
-    out = plan->steps[partner].port;
+    out = marks[partner].port;
     room = transport.reserve(out, bytes);
     if (room == nullptr) partner = no_step;
   }
@@ -192,7 +218,7 @@ bool Executor::Impl::receive(Window& window, const Window* older, std::uint32_t 
   transport.release(port, bytes);
   if (partner != no_step) {
     move_on(window, partner, end);
-    pass_ended(window, plan->steps[partner].lane);
+    pass_ended(window, marks[partner].lane);
   }
   move_on(window, index, end);
   return true;
@@ -201,10 +227,10 @@ bool Executor::Impl::receive(Window& window, const Window* older, std::uint32_t 
 void Executor::Impl::move_on(Window& window, std::uint32_t index, std::uint64_t end) {
   StepState& state = window.steps[index];
   state.position = end;
-  window.shape->walk(plan->steps[index].data, step(index).count, state.chunk, end);
+  window.shape->walk(marks[index].data, step(index).count, state.chunk, end);
 }
 
-Executor::Executor(Transport& transport) : impl_(std::make_unique<Impl>(transport)) {}
+Executor::Executor(Transport& transport, bool short_runs) : impl_(std::make_unique<Impl>(transport, short_runs)) {}
 Executor::~Executor() = default;
 Status Executor::start(const Plan& plan, const Call& call) { return impl_->start(plan, call); }
 Progress Executor::poll() { return impl_->poll(); }
@@ -217,7 +243,9 @@ void Executor::cancel() {
 
 Executor::Waiting Executor::waiting() const {
   Waiting found;
-  if (!impl_->is_running || impl_->active == 0) return found;
+  if (!impl_->is_running) return found;
+  if (impl_->is_short) return impl_->short_run.waiting();
+  if (impl_->active == 0) return found;
   const Window& window = impl_->windows[0];
   for (std::size_t lane = 0; lane < window.cursor.size(); ++lane) {
     const auto& order = impl_->plan->lanes[lane];

@@ -24,7 +24,8 @@ enum class Progress : std::uint8_t { idle, moved, done };
 
 class Executor {
  public:
-  explicit Executor(Transport& transport);
+  /// `short_runs` off: short calls take the way of long ones. Results and messages are the same; for tests.
+  explicit Executor(Transport& transport, bool short_runs = true);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -32,7 +33,8 @@ class Executor {
   /// Begins `call`; nothing may be running. `plan` and the buffers must live until done. Allocates only when this plan
   /// needs more run state or scratch than any before. A bad alignment of nothing is refused; memory kinds other than host are.
   [[nodiscard]] Status start(const Plan& plan, const Call& call);
-  /// Moves what can move. done: the result is in output and the caller owns its buffers again.
+  /// Moves what can move. Peers that sleep are told at the end of the call; before that whoever polls flushes the
+  /// transport when idle polls are no longer rare, and before resting in any way. done: the result is in output and the caller owns its buffers again.
   /// idle for ever is how a failed transport shows: ask its failed().
   Progress poll();
   [[nodiscard]] bool running() const;

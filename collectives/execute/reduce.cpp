@@ -30,6 +30,7 @@ TypeKernels type_kernels(DataType type) {
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t short_bytes = 128;   // up to here a copy is a handful of loads and stores
 constexpr std::size_t stream_from = 256;   // shorter streamed copies cost more at their ends than they gain
+constexpr std::size_t own_from = 4096;     // longer cached copies gain by asking for lines ahead
 constexpr std::size_t block_bytes = 8192;  // with two destinations: what the second copy finds in the first-level cache
 
 struct Piece {
@@ -68,7 +69,7 @@ void copy_short(std::byte* dst, std::byte* also, const std::byte* src, std::size
 }
 
 void copy_one(std::byte* dst, const std::byte* src, std::size_t bytes, Store store) {
-  if (store == Store::cached || bytes < stream_from) {
+  if (bytes < (store == Store::cached ? own_from : stream_from)) {
     std::memcpy(dst, src, bytes);
     return;
   }
@@ -76,7 +77,7 @@ void copy_one(std::byte* dst, const std::byte* src, std::size_t bytes, Store sto
   const std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(dst)) % line_bytes;
   const std::size_t middle = (bytes - head) / line_bytes * line_bytes;
   copy_short(dst, nullptr, src, head);
-  copy_lines(dst + head, src + head, middle);
+  copy_lines(dst + head, src + head, middle, store);
   copy_short(dst + head + middle, nullptr, src + head + middle, bytes - head - middle);
 }
 

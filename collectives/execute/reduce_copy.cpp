@@ -1,4 +1,4 @@
-// The streaming copy.
+// The copy of whole lines.
 #include "toric/execute/reduce_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,7 +12,7 @@ namespace toric::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
 
-void copy_lines(std::byte* dst, const std::byte* src, std::size_t bytes) { std::memcpy(dst, src, bytes); }
+void copy_lines(std::byte* dst, const std::byte* src, std::size_t bytes, Store) { std::memcpy(dst, src, bytes); }
 
 #else
 
@@ -25,8 +25,8 @@ struct CopySource {
   }
 };
 
-void copy_lines(std::byte* dst, const std::byte* src, std::size_t bytes) {
-  run<std::uint8_t>(CopySource{src}, Destinations{dst, nullptr, Store::streamed, Store::cached}, bytes);
+void copy_lines(std::byte* dst, const std::byte* src, std::size_t bytes, Store store) {
+  run<std::uint8_t>(CopySource{src}, Destinations{dst, nullptr, store, Store::cached}, bytes);
 }
 
 #endif

@@ -22,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::size_t align_from = 1024;  // shorter cached passes are not worth aligning
+inline constexpr std::size_t own_from = 4096;    // from here on lines to be written are asked for ahead
+inline constexpr std::size_t own_ahead = 512;
 
 template <class T>
 using WideTag = hn::CappedTag<T, line_bytes / sizeof(T)>;
@@ -191,6 +193,17 @@ HWY_INLINE Store store_at(Store wanted, const std::byte* at) {
   return reinterpret_cast<std::uintptr_t>(at) % line_bytes == 0 ? wanted : Store::cached;
 }
 
+/// Asks for the lines `own_ahead` bytes on, to write: those of a slot are in the peer's cache.
+HWY_INLINE void own(const std::byte* at, std::size_t bytes) {
+  for (std::size_t line = 0; line < bytes; line += line_bytes) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" ::"m"(at[line]));
+#else
+    __builtin_prefetch(at + line, 1);
+#endif
+  }
+}
+
 template <class T, class Source>
 HWY_INLINE void run_long(const Source source, Destinations to, std::size_t bytes) {
   constexpr std::size_t width = vector_bytes<WideTag<T>>;
@@ -205,6 +218,12 @@ HWY_INLINE void run_long(const Source source, Destinations to, std::size_t bytes
   to.store = store_at(to.store, to.dst + at);
   to.also_store = store_at(to.also_store, to.also + at);
   if constexpr (unroll > vectors_a_line) {
+    if (to.store == Store::cached && bytes >= own_from) {
+      for (; at + unroll * width + own_ahead <= bytes; at += unroll * width) {
+        own(to.dst + at + own_ahead, unroll * width);
+        run_vectors<unroll>(d, source, to, at);
+      }
+    }
     for (; at + unroll * width <= bytes; at += unroll * width) run_vectors<unroll>(d, source, to, at);
   }
   for (const std::size_t end = at + (bytes - at) / line_bytes * line_bytes; at < end; at += step * width)

@@ -24,7 +24,7 @@ using KernelTable = std::array<std::array<Kernels, red_op_count>, data_type_coun
 [[nodiscard]] KernelTable build_kernel_table();
 
 /// Streaming stores only: dst is 64-byte aligned, bytes a multiple of 64, the regions are apart.
-using CopyLines = void (*)(std::byte* dst, const std::byte* src, std::size_t bytes);
+using CopyLines = void (*)(std::byte* dst, const std::byte* src, std::size_t bytes, Store store);
 [[nodiscard]] CopyLines copy_lines_kernel();
 
 }  // namespace toric

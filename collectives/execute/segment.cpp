@@ -23,7 +23,7 @@ void SegmentMover::bind(const Plan& plan, const Call& call, std::uint64_t longes
   const std::uintptr_t before = static_cast<std::uintptr_t>(plan.rank) * call.count * element_;
   input_ = reinterpret_cast<std::uintptr_t>(call.input) - (input_is_one_block(what) ? before : 0);
   output_ = reinterpret_cast<std::uintptr_t>(call.output) - (output_is_one_block(what) ? before : 0);
-  slot_bytes_ = (longest_chunk * element_ + 63) / 64 * 64;
+  slot_bytes_ = slot_bytes(longest_chunk, element_);
   set_bytes_ = slot_bytes_ * plan.scratch_used;
   if (set_bytes_ * sets > scratch_bytes_) {
     scratch_bytes_ = set_bytes_ * sets;

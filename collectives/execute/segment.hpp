@@ -26,8 +26,9 @@ namespace toric {
 class KernelTimer {
  public:
   explicit KernelTimer(std::size_t bytes) : bytes_(bytes), begin_(bytes >= worth_timing ? cycles_now() : 0) {}
+  [[nodiscard]] bool counts() const { return bytes_ >= worth_timing; }
   void report(Transport& transport, Port port, Store how) const {
-    if (bytes_ >= worth_timing) transport.observe(port, how, static_cast<float>(cycles_now() - begin_) / static_cast<float>(bytes_));
+    if (counts()) transport.observe(port, how, static_cast<float>(cycles_now() - begin_) / static_cast<float>(bytes_));
   }
 
  private:
@@ -41,6 +42,16 @@ class SegmentMover {
   /// Before the first window of a call. Grows scratch when needed; `sets` windows may be under way at once.
   void bind(const Plan& plan, const Call& call, std::uint64_t longest_chunk, std::uint32_t sets);
 
+  [[nodiscard]] const Kernels& kernels() const { return *kernels_; }
+  /// Where the first element of chunk 0 lies, were the whole vector there; of scratch: its first slot, of window 0.
+  [[nodiscard]] std::byte* base(Buf buf) const {
+    if (buf == Buf::scratch) return scratch_;
+    return reinterpret_cast<std::byte*>(buf == Buf::input ? input_ : output_);
+  }
+  /// From one scratch slot to the next, where the longest chunk has that many elements.
+  [[nodiscard]] static std::size_t slot_bytes(std::uint64_t longest_chunk, std::size_t element) {
+    return (longest_chunk * element + 63) / 64 * 64;
+  }
   [[nodiscard]] std::size_t bytes(std::uint64_t from, std::uint64_t to) const { return (to - from) * element_; }
 
   /// Fills `room` with the segment of a send from its position up to `end`.

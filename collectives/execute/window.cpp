@@ -10,6 +10,17 @@ void SliceShape::shape(const Plan& plan_wanted, std::uint64_t count_wanted, std:
   count = count_wanted;
   slice = slice_wanted;
   longest = longest_chunk(s, slice);
+  lay_out_chunks(s);
+  const auto& program = plan_wanted.program().steps;
+  steps.resize(program.size());
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const std::uint32_t first = plan_wanted.steps[i].data;
+    steps[i] = {start[first], start[first], start[first + program[i].count], 0};
+  }
+  place_cursors(plan_wanted);
+}
+
+void SliceShape::lay_out_chunks(const Schedule& s) {
   const std::uint32_t parts = has_blocks(s.what) ? s.chunks / static_cast<std::uint32_t>(s.ranks) : s.chunks;
   start.resize(s.chunks + 1);
   memory.resize(s.chunks);
@@ -26,26 +37,35 @@ void SliceShape::shape(const Plan& plan_wanted, std::uint64_t count_wanted, std:
     const bool joined = c + 1 < s.chunks && memory[c] + length == memory[c + 1];
     run_end[c] = joined ? run_end[c + 1] : start[c + 1];
   }
-  const auto& program = plan_wanted.program().steps;
-  steps.resize(program.size());
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    const std::uint32_t first = plan_wanted.steps[i].data;
-    steps[i] = {start[first], start[first], start[first + program[i].count], 0};
+}
+
+void SliceShape::place_cursors(const Plan& wanted) {
+  steps_left = static_cast<std::uint32_t>(steps.size());
+  port_left.assign(wanted.port_count, 0);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (!is_local(wanted.program().steps[i].op)) ++port_left[wanted.steps[i].port_index];
+  cursor.assign(wanted.lanes.size(), 0);
+  for (std::size_t lane = 0; lane < cursor.size(); ++lane) {
+    const auto& order = wanted.lanes[lane];
+    for (; cursor[lane] < order.size() && steps[order[cursor[lane]]].begin == steps[order[cursor[lane]]].end; ++cursor[lane]) {
+      const std::uint32_t ended = order[cursor[lane]];
+      --steps_left;
+      if (!is_local(wanted.program().steps[ended].op)) --port_left[wanted.steps[ended].port_index];
+    }
   }
 }
 
-void Window::begin(const Plan& plan, const SliceShape& slice_shape, std::uint64_t first, std::uint32_t set, bool several) {
+void Window::begin(const SliceShape& slice_shape, std::uint64_t first, std::uint32_t set, bool several) {
   shape = &slice_shape;
   base = first;
   scratch_set = set;
-  steps_left = static_cast<std::uint32_t>(slice_shape.steps.size());
-  steps.assign(slice_shape.steps.begin(), slice_shape.steps.end());
-  cursor.assign(plan.lanes.size(), 0);
-  port_left.clear();
-  if (!several) return;
-  port_left.assign(plan.port_count, 0);
-  for (std::size_t i = 0; i < plan.steps.size(); ++i)
-    if (!is_local(plan.program().steps[i].op)) ++port_left[plan.steps[i].port_index];
+  steps_left = slice_shape.steps_left;
+  steps = slice_shape.steps;
+  cursor = slice_shape.cursor;
+  if (several)
+    port_left = slice_shape.port_left;
+  else
+    port_left.clear();
 }
 
 }  // namespace toric

@@ -21,17 +21,22 @@ struct SliceShape {
   std::vector<std::uint64_t> start;    // chunks + 1 prefix sums of lengths
   std::vector<std::uint64_t> memory;   // element offset of each chunk from the first element of slice 0 of the full vector
   std::vector<std::uint64_t> run_end;  // position up to which memory stays contiguous from that chunk
-  std::vector<StepState> steps;        // as they begin
   std::uint64_t longest = 0;           // elements of the longest chunk
+  // How a window over the slice begins. Steps without elements have ended.
+  std::vector<StepState> steps;
+  std::vector<std::uint32_t> cursor;     // by lane
+  std::vector<std::uint32_t> port_left;  // by port
+  std::uint32_t steps_left = 0;
 
-  [[nodiscard]] bool fits(const Plan& plan_wanted, std::uint64_t count_wanted, std::uint64_t slice_wanted) const {
-    return plan == plan_wanted.identity && count == count_wanted && slice == slice_wanted;
-  }
   /// Moves `chunk` of the run of `run` chunks from `data` on to the one that `position` lies in.
   void walk(std::uint32_t data, std::uint32_t run, std::uint32_t& chunk, std::uint64_t position) const {
     while (chunk + 1 < run && start[data + chunk + 1] <= position) ++chunk;
   }
   void shape(const Plan& plan_wanted, std::uint64_t count_wanted, std::uint64_t slice_wanted);
+
+ private:
+  void lay_out_chunks(const Schedule& s);
+  void place_cursors(const Plan& wanted);
 };
 
 /// One slice under way.
@@ -44,7 +49,7 @@ struct Window {
   std::vector<std::uint32_t> cursor;     // by lane: index into Plan::lanes[lane]
   std::vector<std::uint32_t> port_left;  // by port: steps of this window that have not ended; only where a younger one follows
 
-  void begin(const Plan& plan, const SliceShape& slice_shape, std::uint64_t first, std::uint32_t set, bool several);
+  void begin(const SliceShape& slice_shape, std::uint64_t first, std::uint32_t set, bool several);
 };
 
 }  // namespace toric

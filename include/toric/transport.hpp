@@ -73,7 +73,7 @@ class Transport {
   virtual Result<Port> in(Rank from, std::uint16_t channel) = 0;
 
   /// Every segment committed from now on carries `signature`. A segment that is peeked while another signature is
-  /// stamped here is not delivered: failed() then says so and mismatch() gives both. 0 on both sides: unchecked.
+  /// stamped here is not delivered: failed() says so after some looks, and mismatch() gives both. 0 on both sides: unchecked.
   virtual void stamp(std::uint64_t signature) = 0;
 
   /// Room for the next outgoing segment, 64-byte aligned when bytes > 48; null: not now, or failed().

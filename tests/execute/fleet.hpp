@@ -19,6 +19,7 @@ namespace toric::testing {
 struct Fleet {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<std::unique_ptr<Executor>> executors;
+  std::vector<std::unique_ptr<Executor>> without_short_runs;
 
   Fleet(Rank ranks, std::string_view transport, const TransportConfig& config = {}) {
     const TransportEntry* entry = nullptr;
@@ -34,7 +35,10 @@ struct Fleet {
       else
         transports.push_back(std::move(*made));
     }
-    for (auto& t : transports) executors.push_back(std::make_unique<Executor>(*t));
+    for (auto& t : transports) {
+      executors.push_back(std::make_unique<Executor>(*t));
+      without_short_runs.push_back(std::make_unique<Executor>(*t, false));
+    }
   }
 
   /// Plans of every rank for one schedule.
@@ -50,13 +54,15 @@ struct Fleet {
     return plans;
   }
 
-  /// Runs one call a rank to its end. False when nothing moves any more.
+  /// Runs one call a rank to its end, short calls on some ranks by the way of long ones. False when nothing moves any more.
   bool run(const std::vector<Plan>& plans, const std::vector<Call>& calls, std::uint64_t seed) {
     std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed + 1));
     const std::size_t ranks = plans.size();
+    std::vector<Executor*> used;
     for (std::size_t r = 0; r < ranks; ++r) {
+      used.push_back((random() >> 8) % 2 == 0 ? executors[r].get() : without_short_runs[r].get());
       transports[r]->stamp(seed + 1);
-      const Status started = executors[r]->start(plans[r], calls[r]);
+      const Status started = used[r]->start(plans[r], calls[r]);
       EXPECT_TRUE(started.ok()) << started.text();
     }
     std::vector<bool> done(ranks, false);
@@ -64,7 +70,7 @@ struct Fleet {
     for (std::size_t idle = 0; left > 0 && idle < ranks * 200;) {
       const std::size_t r = random() % ranks;
       if (done[r]) continue;
-      const Progress progress = executors[r]->poll();
+      const Progress progress = used[r]->poll();
       if (progress == Progress::done) {
         done[r] = true;
         --left;
@@ -73,7 +79,7 @@ struct Fleet {
     }
     for (std::size_t r = 0; r < ranks; ++r)
       if (!done[r]) {
-        const auto waiting = executors[r]->waiting();
+        const auto waiting = used[r]->waiting();
         ADD_FAILURE() << "rank " << r << " waits in step " << waiting.step << " for rank " << waiting.peer << " after "
                       << waiting.bytes_done << " of " << waiting.bytes_total << " bytes; transport: " << transports[r]->failed().text();
       }

@@ -223,7 +223,7 @@ TEST(Reduce, PromisedSpecialCases) {
 
 // --- places: lengths, alignments, aliases, stores, guards --------------------------------------------------------------
 
-constexpr std::size_t room = 6400, guard = 128;
+constexpr std::size_t room = 20480, guard = 128;
 
 /// A buffer with guard bytes; the data lies `offset` bytes after a line's begin.
 class Place {
@@ -462,17 +462,18 @@ TEST(Copy, LongOnesToTwoPlaces) {
     }
 }
 
-TEST(Copy, StreamedLinesOnEveryTarget) {
-  std::vector<std::byte> content(4096 + 1);
+TEST(Copy, LinesOnEveryTarget) {
+  std::vector<std::byte> content(16320 + 1);
   std::mt19937 random(8);
   for (std::byte& b : content) b = static_cast<std::byte>(random());
   for (const Target& target : targets()) {
     Place dst;
-    for (const std::size_t bytes : {64u, 128u, 320u, 4096u}) {
-      dst.lay(0, bytes, nullptr);
-      target.copy_lines(dst.at(), content.data() + 1, bytes);
-      ASSERT_TRUE(dst.holds(content.data() + 1) && dst.guards_whole()) << hwy::TargetName(target.id) << " " << bytes;
-    }
+    for (const std::size_t bytes : {64u, 128u, 320u, 4096u, 4160u, 16320u})
+      for (const Store store : {Store::cached, Store::streamed}) {
+        dst.lay(0, bytes, nullptr);
+        target.copy_lines(dst.at(), content.data() + 1, bytes, store);
+        ASSERT_TRUE(dst.holds(content.data() + 1) && dst.guards_whole()) << hwy::TargetName(target.id) << " " << bytes;
+      }
   }
 }
 

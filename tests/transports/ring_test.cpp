@@ -134,7 +134,7 @@ class RingPair {
 
 TEST(Shape, StandsInTheMemoryItSays) {
   const Shape shape(*ring_config({}));
-  EXPECT_EQ(shape.bytes, 4 * 64 + 16 * (64 + 4096) + 4 * (64 + 65536));
+  EXPECT_EQ(shape.bytes, 4 * 64 + 16 * (128 + 4096) + 4 * (128 + 65536));
   EXPECT_EQ(shape.kind_of(4096), 0U);
   EXPECT_EQ(shape.kind_of(4097), 1U);
 }

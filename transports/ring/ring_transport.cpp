@@ -75,8 +75,10 @@ const std::byte* RingTransport::peek(Port in, std::size_t bytes) {
     fail_size("peek", in_.ends[place(in)], bytes);
     return nullptr;
   }
-  const std::byte* view = ins_[place(in)].peek(bytes, stamp_);
-  return view != nullptr ? view : peek_unexpected(in, bytes);
+  InRing& ring = ins_[place(in)];
+  const std::byte* view = ring.peek(bytes, stamp_);
+  if (view != nullptr || !ring.suspicious()) return view;
+  return peek_unexpected(in, bytes);
 }
 
 const std::byte* RingTransport::peek_unexpected(Port port, std::size_t bytes) {

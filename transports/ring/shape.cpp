@@ -31,8 +31,8 @@ Result<RingConfig> ring_config(const TransportConfig& config) {
 Shape::Shape(const RingConfig& config) : small_limit(config.small_bytes), segment_bytes(config.segment_bytes) {
   slots[0] = small_limit == 0 ? 0 : static_cast<std::uint32_t>(config.small_slots);
   slots[1] = small_limit >= segment_bytes ? 0 : static_cast<std::uint32_t>(config.slots);
-  stride[0] = line_bytes + round_up(small_limit, line_bytes);
-  stride[1] = line_bytes + segment_bytes;
+  stride[0] = round_up(line_bytes + small_limit, 2 * line_bytes);
+  stride[1] = round_up(line_bytes + segment_bytes, 2 * line_bytes);
   first_slot[0] = slots_at;
   first_slot[1] = slots_at + slots[0] * stride[0];
   bytes = first_slot[1] + slots[1] * stride[1];

@@ -41,7 +41,7 @@ struct Shape {
   std::size_t small_limit = 0;  // messages up to this use the small slots; 0: none do
   std::size_t segment_bytes = 0;
   std::uint32_t slots[2] = {0, 0};     // small, large; 0: that kind does not exist
-  std::size_t stride[2] = {0, 0};      // from one slot to the next: header line and room
+  std::size_t stride[2] = {0, 0};      // from one slot to the next: header line and room; slots begin with a pair of lines
   std::size_t first_slot[2] = {0, 0};  // offset of slot 0
   std::size_t bytes = 0;               // of the whole ring
 
