@@ -122,7 +122,7 @@ const ShortRun::ShortStep* ShortRun::ready_partner(const ShortStep& step, std::u
   const ShortStep& partner = steps_[step.fused_with];
   const Lane& lane = lanes_[partner.lane];
   const std::uint32_t place = lane.next + (partner.lane == step.lane ? 1 : 0);
-  if (place >= lane.end || order_[place] != step.fused_with || partner.bytes != step.bytes) return nullptr;
+  if (place >= lane.end || order_[place] != step.fused_with) return nullptr;
   return may_run(partner, only(index)) ? &partner : nullptr;
 }
 

@@ -92,5 +92,42 @@ TEST(Executor, RefusesASecondCallAndForgetsACancelledOne) {
   EXPECT_EQ(executor.start(plans[0], on_device).code(), Code::invalid_argument);
 }
 
+// In place, the result overwrites the input: a partner served from the received bytes waits for the send that reads it.
+TEST(Executor, AResultInPlaceWaitsForTheSendOfTheInput) {
+  for (const bool short_runs : {false, true}) {
+    TransportConfig config;
+    config.small_slots = 1;
+    Fleet fleet(2, "local", config);
+    const auto plans = plans_of("direct", 2, fleet);
+    Transport& peer = *fleet.transports[0];
+    Transport& mine = *fleet.transports[1];
+    const auto send = [](Transport& transport, Port port, std::int32_t value) {
+      std::memcpy(transport.reserve(port, sizeof value), &value, sizeof value);
+      transport.commit(port, sizeof value, Store::cached, 0);
+    };
+    const auto receive = [&] {
+      const Port port = *peer.in(1, plans[1].program().steps[0].channel);
+      std::int32_t value = 0;
+      std::memcpy(&value, peer.peek(port, sizeof value), sizeof value);
+      peer.release(port, sizeof value);
+      return value;
+    };
+    send(mine, plans[1].steps[0].port, 99);  // takes the only slot
+    send(peer, plans[0].steps[0].port, 7);
+    std::int32_t data = 5;
+    Executor executor(mine, short_runs);
+    ASSERT_TRUE(executor.start(plans[1], {&data, &data, 1, DataType::int32, RedOp::sum, {}, MemoryKind::host, -1}).ok());
+    while (executor.poll() == Progress::moved) {
+    }
+    EXPECT_EQ(data, 5) << "short runs " << short_runs;
+    EXPECT_EQ(receive(), 99);
+    while (executor.poll() == Progress::moved) {
+    }
+    EXPECT_EQ(receive(), 5) << "short runs " << short_runs;
+    EXPECT_EQ(data, 12);
+    EXPECT_FALSE(executor.running());
+  }
+}
+
 }  // namespace
 }  // namespace toric::testing
