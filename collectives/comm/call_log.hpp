@@ -28,17 +28,16 @@ class CallLog {
 
   CallLog();
 
-  /// Opens the entry of a call. Calls end in the order they began.
-  void begin(const CallRecord& record) noexcept {
+  /// Opens the entry of a call. Calls end in the order they began. `algorithm`: empty, or a registry name, which lives as
+  /// long as the program.
+  void begin(const CallRecord& record, std::string_view algorithm) noexcept {
     Entry& entry = at(record.sequence);
     entry.record = record;
-    entry.algorithm = {};
+    entry.algorithm = algorithm;
     entry.state = State::running;
     entry.begun = ticks();
     newest_ = record.sequence;
   }
-  /// `algorithm` must live as long as the program: a registry name.
-  void runs(std::string_view algorithm) noexcept { at(newest_).algorithm = algorithm; }
   void end(State state) noexcept {
     at(newest_).state = state;
     at(newest_).ended = ticks();

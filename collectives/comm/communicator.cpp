@@ -108,29 +108,34 @@ Status Communicator::begin(const CollectiveCall& call) {
   record_.type = call.type;
   record_.op = is_reduction(call.what) ? static_cast<std::uint8_t>(call.op) : std::uint8_t{0};
   record_.root = call.root;
-  control_.publish(record_);
-  calls_.begin(record_);
   watch_.moved();
-  if (call.count == 0 && call.what != Collective::barrier) {
-    calls_.end(CallLog::State::done);
-    return {};
-  }
   Status status;
-  try {
-    status = start(call);
-  } catch (const std::exception& error) {  // no memory for a plan or for scratch: the peers must learn of it
-    status = {Code::system_error, watch_.call_name(record_) + ": this rank has no memory left for it (" + error.what() + ")"};
+  std::string_view algorithm;
+  Progress progress = Progress::done;
+  if (call.count != 0 || call.what == Collective::barrier) {
+    try {
+      status = start(call, algorithm);
+      if (status.ok()) progress = executor_.poll();
+    } catch (const std::exception& error) {  // no memory for a plan or for scratch: the peers must learn of it
+      status = {Code::system_error, watch_.call_name(record_) + ": this rank has no memory left for it (" + error.what() + ")"};
+    }
   }
-  return status.ok() ? status : fail(status);
+  // While the first messages are under way: peers ask only when they have waited, or when something is wrong.
+  control_.publish(record_);
+  calls_.begin(record_, algorithm);
+  if (!status.ok()) return fail(status);
+  running_ = progress != Progress::done;
+  if (!running_) calls_.end(CallLog::State::done);
+  return {};
 }
 
 // Whatever goes wrong from here is everybody's: the peers have begun this call too.
-Status Communicator::start(const CollectiveCall& call) {
+Status Communicator::start(const CollectiveCall& call, std::string_view& algorithm) {
   transport_->stamp(record_.signature());
   Status error;
   const PlanCache::Entry* entry = plans_.find(call.what, call.root, vector_bytes(call, ranks_), error);
   if (entry == nullptr) return {error.code(), watch_.call_name(record_) + ": " + std::string(error.text())};
-  calls_.runs(entry->choice.algorithm->name);
+  algorithm = entry->choice.algorithm->name;
   Call start;
   start.input = call.send;
   start.output = call.receive;
@@ -148,7 +153,6 @@ Status Communicator::start(const CollectiveCall& call) {
   }
   const Status begun = executor_.start(*entry->plan, start);
   if (!begun.ok()) return {begun.code(), watch_.call_name(record_) + ": " + std::string(begun.text())};
-  running_ = true;
   return {};
 }
 

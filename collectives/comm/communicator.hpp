@@ -88,7 +88,7 @@ class Communicator {
   Communicator(std::unique_ptr<Membership> members, std::unique_ptr<Transport> transport, const Agreement& agreed, Wish wish,
                const Config& config, const Options& options);
   [[nodiscard]] Status why_not_claimed() const;
-  Status start(const CollectiveCall& call);
+  Status start(const CollectiveCall& call, std::string_view& algorithm);
   Progress step() noexcept;
   bool finishes_soon() noexcept;
   Status wait();

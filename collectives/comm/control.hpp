@@ -22,8 +22,16 @@ struct CallRecord {
   Rank root = -1;
 
   [[nodiscard]] bool same_call(const CallRecord& other) const;
-  /// Never 0: what a transport stamps on its segments. Mixes all fields, the sequence too.
-  [[nodiscard]] std::uint64_t signature() const;
+  /// Never 0: what a transport stamps on its segments. Mixes all fields, the sequence too. Every call waits for it, so the
+  /// fields are multiplied side by side.
+  [[nodiscard]] std::uint64_t signature() const noexcept {
+    const std::uint64_t what = static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << 8 |
+                               static_cast<std::uint64_t>(op) << 16 | static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32;
+    const auto spread = [](std::uint64_t value, std::uint64_t factor) { return (value ^ (value >> 32)) * factor; };
+    const std::uint64_t sum = spread(sequence, 0x9e3779b97f4a7c15ULL) + spread(count, 0xc2b2ae3d27d4eb4fULL) + spread(what, 0x165667b19e3779f9ULL);
+    const std::uint64_t hash = (sum ^ (sum >> 29)) * 0xbf58476d1ce4e5b9ULL;
+    return (hash ^ (hash >> 32)) | 1;
+  }
   /// "all_reduce count 100 type float op sum", for error texts.
   [[nodiscard]] std::string describe() const;
 };
@@ -35,7 +43,7 @@ class ControlChannel {
  public:
   virtual ~ControlChannel() = default;
 
-  /// Before the first byte of a call moves. The last 16 of every rank can be read by all. A few nanoseconds; not thread safe.
+  /// As a call begins, before it waits. The last 16 of every rank can be read by all. A few nanoseconds; not thread safe.
   virtual void publish(const CallRecord& record) = 0;
   /// That call of that rank, if it is among its last 16.
   [[nodiscard]] virtual std::optional<CallRecord> record_of(Rank rank, std::uint64_t sequence) const = 0;

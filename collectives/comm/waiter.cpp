@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace toric {
 namespace {
@@ -111,21 +112,29 @@ std::string Watch::late_ranks() const {
   return late;
 }
 
+std::optional<CallRecord> Watch::record_with(Rank rank, std::uint64_t signature) const {
+  const std::uint64_t last = parts_.control.last_sequence(rank);
+  for (std::uint64_t sequence = last > 16 ? last - 15 : 1; sequence <= last; ++sequence) {
+    const auto theirs = parts_.control.record_of(rank, sequence);
+    if (theirs && theirs->signature() == signature) return theirs;
+  }
+  return std::nullopt;
+}
+
 // A rank whose call of the same number differs is the mistake; what came over the wire may be a later call of a rank that
 // did not have to wait.
 std::string Watch::differing_call(const CallRecord& record, const Transport::Mismatch& mismatch) const {
+  // What came may be a moment ahead of the word about it.
+  for (int tries = 0; tries < 50 && !record_with(mismatch.peer, mismatch.theirs); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (Rank step = 0; step < parts_.ranks; ++step) {
     const Rank other = (mismatch.peer + step) % parts_.ranks;  // the peer first
     const auto theirs = parts_.control.record_of(other, record.sequence);
     if (theirs && !theirs->same_call(record))
       return fmt::format("{} calls {} as its call #{}", rank_name(other), theirs->describe(), record.sequence);
   }
-  const std::uint64_t last = parts_.control.last_sequence(mismatch.peer);
-  for (std::uint64_t sequence = last > 16 ? last - 15 : 1; sequence <= last; ++sequence) {
-    const auto theirs = parts_.control.record_of(mismatch.peer, sequence);
-    if (theirs && theirs->signature() == mismatch.theirs)
-      return fmt::format("{} calls {} as its call #{}", rank_name(mismatch.peer), theirs->describe(), sequence);
-  }
+  if (const auto theirs = record_with(mismatch.peer, mismatch.theirs))
+    return fmt::format("{} calls {} as its call #{}", rank_name(mismatch.peer), theirs->describe(), theirs->sequence);
   return rank_name(mismatch.peer) + " makes another call";
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,7 @@ class Watch {
   Status examine(const CallRecord& record, Clock::duration waited);
   Status explain_transport(const CallRecord& record, const Status& failure) const;
   Status waits_for_itself(const CallRecord& record, Clock::duration waited) const;
+  [[nodiscard]] std::optional<CallRecord> record_with(Rank rank, std::uint64_t signature) const;
   [[nodiscard]] std::string differing_call(const CallRecord& record, const Transport::Mismatch& mismatch) const;
   [[nodiscard]] std::string late_ranks() const;
 

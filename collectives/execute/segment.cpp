@@ -16,9 +16,9 @@ bool output_is_one_block(Collective what) { return what == Collective::reduce_sc
 
 void SegmentMover::bind(const Plan& plan, const Call& call, std::uint64_t longest_chunk, std::uint32_t sets) {
   plan_ = &plan;
+  if (kernels_ == nullptr || call.type != call_.type || call.op != call_.op) kernels_ = &kernels_for(call.type, call.op);
   call_ = call;
   const Collective what = plan.schedule.what;
-  kernels_ = &kernels_for(call.type, call.op);
   element_ = size_of(call.type);
   const std::uintptr_t before = static_cast<std::uintptr_t>(plan.rank) * call.count * element_;
   input_ = reinterpret_cast<std::uintptr_t>(call.input) - (input_is_one_block(what) ? before : 0);

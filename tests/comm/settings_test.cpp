@@ -150,8 +150,7 @@ TEST(CallLog, KeepsTheLastCallsInOrder) {
   CallLog calls;
   EXPECT_EQ(calls.describe(), "");
   for (std::uint64_t sequence = 1; sequence <= 1500; ++sequence) {
-    calls.begin({sequence, sequence, Collective::all_reduce, DataType::float32, 0, -1});
-    calls.runs("ring");
+    calls.begin({sequence, sequence, Collective::all_reduce, DataType::float32, 0, -1}, "ring");
     if (sequence < 1500) calls.end(CallLog::State::done);
   }
   const std::string text = calls.describe();
