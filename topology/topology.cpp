@@ -13,7 +13,7 @@ std::string_view name_of(NodeKind kind) {
 }
 
 std::string_view name_of(LinkKind kind) {
-  constexpr std::string_view names[] = {"cache", "memory", "package", "pcie", "nvlink", "network"};
+  constexpr std::string_view names[] = {"cache", "memory", "package", "pcie", "nvlink", "xgmi", "c2c", "network"};
   return static_cast<std::size_t>(kind) < std::size(names) ? names[static_cast<std::size_t>(kind)] : "unknown";
 }
 
@@ -44,6 +44,11 @@ std::vector<NodeId> Topology::children_of(NodeId parent) const {
 NodeId Topology::ancestor(NodeId id, NodeKind kind) const {
   while (id != no_node && node(id).kind != kind) id = node(id).parent;
   return id;
+}
+
+void Topology::rank_everything() {
+  ranks = of_kind(NodeKind::gpu);
+  if (ranks.empty()) ranks = of_kind(NodeKind::core);
 }
 
 NodeId Topology::core_of(int cpu) const {

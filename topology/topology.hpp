@@ -13,7 +13,7 @@
 namespace toric {
 
 enum class NodeKind : std::uint8_t { host, package, numa, cache, core, pcie_switch, gpu, nic, nvswitch, network_switch };
-enum class LinkKind : std::uint8_t { cache, memory, package, pcie, nvlink, network };
+enum class LinkKind : std::uint8_t { cache, memory, package, pcie, nvlink, xgmi, c2c, network };
 
 [[nodiscard]] std::string_view name_of(NodeKind kind);
 [[nodiscard]] std::string_view name_of(LinkKind kind);
@@ -32,6 +32,7 @@ struct TopologyNode {
   std::uint64_t bytes = 0;  // size of a cache, or of the memory of a NUMA node or host; 0: unknown
   std::vector<int> cpus;    // logical CPUs (the operating system's numbers, ascending) in or next to this node
   std::string model;        // what the maker calls it; may be empty
+  std::string address;      // PCI address as dddd:bb:dd.f in lower case, of devices that have one; else empty
 };
 
 struct TopologyLink {
@@ -41,11 +42,13 @@ struct TopologyLink {
   double latency = 0;    // seconds; 0: unknown
 };
 
+/// One host or many. A gpu is any device that computes: a TPU chip too.
 class Topology {
  public:
-  std::vector<TopologyNode> nodes;  // nodes[0] is the host
-  std::vector<TopologyLink> links;
-  std::vector<int> allowed_cpus;  // logical CPUs this process may run on, ascending
+  std::vector<TopologyNode> nodes;  // nodes[0] is a host; every host, and every switch between hosts, has no parent
+  std::vector<TopologyLink> links;  // each with a counterpart in the other direction, unless a source says otherwise
+  std::vector<int> allowed_cpus;    // logical CPUs this process may run on, ascending; of the one host where there is one
+  std::vector<NodeId> ranks;        // what each rank computes on: gpus where there are any, else cores; empty: nobody placed
 
   [[nodiscard]] const TopologyNode& node(NodeId id) const { return nodes[static_cast<std::size_t>(id)]; }
   /// Appends; the new node's id. `parent` must be there already, or no_node for the first.
@@ -58,6 +61,10 @@ class Topology {
   [[nodiscard]] std::vector<NodeId> children_of(NodeId parent) const;
   /// The node of that kind that contains `id` (or is it); no_node: none.
   [[nodiscard]] NodeId ancestor(NodeId id, NodeKind kind) const;
+  /// The host that contains `id` (or is it); no_node for a switch between hosts.
+  [[nodiscard]] NodeId host_of(NodeId id) const { return ancestor(id, NodeKind::host); }
+  /// Puts one rank on each gpu in the order of nodes; where there is none, one on each core.
+  void rank_everything();
   /// The core that has this logical CPU; no_node: none.
   [[nodiscard]] NodeId core_of(int cpu) const;
   [[nodiscard]] bool allows(int cpu) const;
