@@ -18,9 +18,9 @@ enum class LevelKind : std::uint8_t { switched, clique, rail, ring, line, mesh, 
 struct Level {
   LevelKind kind = LevelKind::irregular;
   Rank size = 1;
-  double bandwidth = 0;     // bytes/s out of one rank into this level, all ports together, one way; 0: unknown
-  double latency = 0;       // seconds from one rank of the level to its nearest other; 0: unknown
-  bool doubled = false;     // size 2 joined by two links: a ring of two
+  double bandwidth = 0;  // bytes/s out of one rank into this level, all ports together, one way; 0: unknown
+  double latency = 0;    // seconds from one rank of the level to its nearest other; 0: unknown
+  bool doubled = false;  // size 2 joined by two links: a ring of two
   friend bool operator==(const Level& a, const Level& b) { return a.kind == b.kind && a.size == b.size && a.doubled == b.doubled; }
 };
 
@@ -36,7 +36,7 @@ struct Shape {
   [[nodiscard]] std::string text() const;
   /// The rank at these coordinates; -1 where there is none.
   [[nodiscard]] Rank at(const std::vector<Rank>& coordinate) const;
-  /// Whether every level is a ring, a line, or a clique of two.
+  /// Whether every level is a ring or a clique of two.
   [[nodiscard]] bool is_torus() const;
 };
 
