@@ -8,11 +8,17 @@
 #include <string>
 
 #include "commands.hpp"
+#include "toric/topology/grid_shape.hpp"
 
 namespace {
 
 void print_offer(const toric::Algorithm& algorithm, toric::Collective collective, toric::Rank ranks) {
-  const toric::Request request{.collective = collective, .ranks = ranks, .root = toric::is_rooted(collective) ? 0 : -1, .bytes = 1 << 20};
+  const std::vector<toric::Shape> tori = algorithm.follows_shape ? toric::torus_shapes(ranks) : std::vector<toric::Shape>();
+  const toric::Request request{.collective = collective,
+                               .ranks = ranks,
+                               .root = toric::is_rooted(collective) ? 0 : -1,
+                               .bytes = 1 << 20,
+                               .shape = tori.empty() ? nullptr : &tori.back()};
   const toric::CostFormula formula = algorithm.formula(collective);
   if (algorithm.fits(request)) {
     const toric::Cost cost = algorithm.cost(request);
@@ -25,7 +31,7 @@ void print_offer(const toric::Algorithm& algorithm, toric::Collective collective
 void run(toric::Rank ranks) {
   fmt::print(
       "p = {} ranks with one full-duplex port each; bytes: on the busiest port, in units of the whole vector;\n"
-      "p': the largest power of two not above p, folded: where that is not p.\n",
+      "p': the largest power of two not above p, folded: where that is not p; a torus: the most even one of up to 3 dimensions d_i.\n",
       ranks);
   fmt::print("  {:<16} {:>7} {:>9}   {:<22} {}\n", "collective", "rounds", "bytes", "rounds =", "bytes =");
   for (const toric::Algorithm& algorithm : toric::algorithms()) {

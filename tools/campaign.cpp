@@ -25,18 +25,33 @@ std::set<Rank> roots_of(Collective collective, Rank ranks) {
   return {0, ranks / 2, ranks - 1};
 }
 
+/// Null: none is needed.
+std::vector<const Shape*> shapes_for(Cases& cases, const Algorithm& algorithm, Rank ranks) {
+  if (!algorithm.follows_shape) return {nullptr};
+  const auto [found, fresh] = cases.shapes.try_emplace(ranks);
+  if (fresh) {
+    found->second = torus_shapes(ranks);
+    for (Shape& shape : hosts_shapes(ranks)) found->second.push_back(std::move(shape));
+  }
+  std::vector<const Shape*> shapes;
+  for (const Shape& shape : found->second) shapes.push_back(&shape);
+  return shapes;
+}
+
 void add_row(Cases& cases, const Algorithm& algorithm, Collective collective, const Selection& selection) {
   Row row{&algorithm, collective};
-  for (std::uint32_t ranks : selection.ranks)
-    for (Rank root : roots_of(collective, static_cast<Rank>(ranks)))
-      for (std::uint32_t pieces : selection.pieces) {
-        const Request request{
-            .collective = collective, .ranks = static_cast<Rank>(ranks), .root = root, .bytes = 1 << 20, .pieces = pieces};
-        if (algorithm.fits(request))
-          cases.cases.push_back({&algorithm, request, cases.rows.size()});
-        else
-          ++row.unfit;
-      }
+  for (std::uint32_t count : selection.ranks) {
+    const auto ranks = static_cast<Rank>(count);
+    for (const Shape* shape : shapes_for(cases, algorithm, ranks))
+      for (Rank root : roots_of(collective, ranks))
+        for (std::uint32_t pieces : selection.pieces) {
+          const Request request{.collective = collective, .ranks = ranks, .root = root, .bytes = 1 << 20, .shape = shape, .pieces = pieces};
+          if (algorithm.fits(request))
+            cases.cases.push_back({&algorithm, request, cases.rows.size()});
+          else
+            ++row.unfit;
+        }
+  }
   cases.rows.push_back(row);
 }
 
@@ -93,7 +108,9 @@ Result<Cases> select_cases(const Selection& selection) {
 std::string describe(const Case& one) {
   const Request& request = one.request;
   const std::string root = request.root >= 0 ? fmt::format(", root {}", request.root) : std::string();
-  return fmt::format("{} {}, {} ranks{}, {} pieces", one.algorithm->name, name_of(request.collective), request.ranks, root, request.pieces);
+  const std::string shape = request.shape != nullptr ? " as " + request.shape->text() : std::string();
+  return fmt::format("{} {}, {} ranks{}{}, {} pieces", one.algorithm->name, name_of(request.collective), request.ranks, shape, root,
+                     request.pieces);
 }
 
 Status run_cases(const Cases& cases, unsigned threads, const std::function<Status(const Case&, const Schedule&)>& check) {

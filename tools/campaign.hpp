@@ -2,9 +2,11 @@
 #pragma once
 
 #include "toric/algorithms/registry.hpp"
+#include "toric/topology/grid_shape.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,13 +33,15 @@ struct Row {
 
 struct Cases {
   std::vector<Row> rows;
-  std::vector<Case> cases;  // the largest first, so that the threads end together
+  std::vector<Case> cases;                    // the largest first, so that the threads end together
+  std::map<Rank, std::vector<Shape>> shapes;  // those that algorithms which follow one are tried on, by ranks
 };
 
 /// "1-64", "1,4", "2,8-16": ascending, each once.
 Result<std::vector<std::uint32_t>> parse_numbers(const std::string& text);
 
-/// Each rooted collective with the first, the middle and the last root. An unknown name is an error that lists those there are.
+/// Algorithms that follow a shape get every torus of up to three sides and divisions into hosts. Each rooted collective with the first, the
+/// middle and the last root. An unknown name is an error that lists those there are.
 Result<Cases> select_cases(const Selection& selection);
 
 [[nodiscard]] std::string describe(const Case& one);

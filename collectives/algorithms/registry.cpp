@@ -10,7 +10,8 @@ namespace toric {
 // Each is defined in the file of its name, which states its rounds, its bytes and where it comes from.
 namespace entries {
 using Entry = Algorithm();
-Entry ring, bidirectional_ring, direct, two_shot, binomial_tree, recursive_doubling, halving_doubling, dissemination;
+Entry ring, bidirectional_ring, direct, two_shot, binomial_tree, recursive_doubling, halving_doubling, dissemination, torus, hierarchical,
+    swing;
 }  // namespace entries
 
 std::span<const Algorithm> algorithms() {
@@ -23,6 +24,9 @@ std::span<const Algorithm> algorithms() {
       entries::recursive_doubling(),  //
       entries::halving_doubling(),    //
       entries::dissemination(),       //
+      entries::torus(),               //
+      entries::hierarchical(),        //
+      entries::swing(),               //
   };
   return all;
 }
@@ -70,7 +74,7 @@ Result<Schedule> build_schedule(const Algorithm& algorithm, const Request& reque
                    .chunks = algorithm.chunks(request),
                    .only = only,
                    .max_lanes = static_cast<std::uint16_t>(request.max_lanes / request.pieces),
-                   .place = {}});
+                   .place = algorithm.place != nullptr ? algorithm.place(request) : std::vector<std::uint32_t>()});
   algorithm.build(builder, request);
   Result<Schedule> whole = builder.finish();
   if (!whole.ok()) return Status(whole.status().code(), called(algorithm, request) + ": " + std::string(whole.status().text()));

@@ -12,6 +12,7 @@
 namespace toric {
 
 class Topology;
+struct Shape;
 
 /// What a schedule is wanted for.
 struct Request {
@@ -20,6 +21,7 @@ struct Request {
   Rank root = -1;                      // rooted collectives: 0 .. ranks-1
   std::uint64_t bytes = 0;             // of the full vector
   const Topology* topology = nullptr;  // null: one host, all ranks alike
+  const Shape* shape = nullptr;        // of the topology; null: none that an algorithm could follow
   std::uint16_t max_lanes = 256;
   std::uint32_t pieces = 1;
 };
@@ -45,6 +47,10 @@ struct Algorithm {
   Cost (*cost)(const Request&);
   CostFormula (*formula)(Collective);
   void (*build)(Builder&, const Request&);
+  /// Schedule::place; null: the schedule's order is the API's.
+  std::vector<std::uint32_t> (*place)(const Request&) = nullptr;
+  /// Fits only requests that have a shape; its cost is that of the shape.
+  bool follows_shape = false;
 
   [[nodiscard]] bool offers(Collective collective) const;
 };

@@ -66,14 +66,48 @@ class Accesses {
   std::vector<Node> nodes_;
 };
 
-std::size_t first_place(Buf buf, std::uint32_t first, std::uint32_t chunks) {
-  return buf == Buf::scratch ? std::size_t{chunks} + first : std::size_t{first};
-}
+/// Places that no step of the program tells apart are looked at as one: the places from one cut to the next.
+class Cuts {
+ public:
+  struct Range {
+    std::size_t begin, end;
+  };
+
+  Cuts(const std::vector<Step>& steps, std::uint32_t chunks) : chunks_(chunks) {
+    for (const Step& step : steps) {
+      if (reads_src(step.op)) note(step.src_buf, step.src_first, step.count);
+      if (writes_dst(step.op)) note(step.dst_buf, step.dst_first, step.count);
+    }
+    std::sort(at_.begin(), at_.end());
+    at_.erase(std::unique(at_.begin(), at_.end()), at_.end());
+  }
+
+  [[nodiscard]] std::size_t count() const { return at_.size(); }
+  [[nodiscard]] Range range(Buf buf, std::uint32_t first, std::uint32_t count) const {
+    return {index(first_place(buf, first)), index(first_place(buf, first) + count)};
+  }
+
+ private:
+  [[nodiscard]] std::size_t first_place(Buf buf, std::uint32_t first) const {
+    return buf == Buf::scratch ? std::size_t{chunks_} + first : std::size_t{first};
+  }
+  void note(Buf buf, std::uint32_t first, std::uint32_t count) {
+    at_.push_back(first_place(buf, first));
+    at_.push_back(at_.back() + count);
+  }
+  [[nodiscard]] std::size_t index(std::size_t place) const {
+    return static_cast<std::size_t>(std::lower_bound(at_.begin(), at_.end(), place) - at_.begin());
+  }
+
+  std::uint32_t chunks_;
+  std::vector<std::size_t> at_;
+};
 
 }  // namespace
 
-void find_dependencies(Program& program, std::uint32_t chunks, std::uint32_t scratch_chunks) {
-  Accesses accesses(program.steps, std::size_t{chunks} + scratch_chunks);
+void find_dependencies(Program& program, std::uint32_t chunks) {
+  const Cuts cuts(program.steps, chunks);
+  Accesses accesses(program.steps, cuts.count());
   program.deps.clear();
   std::vector<std::uint32_t> found;
   for (std::uint32_t index = 0; index < program.steps.size(); ++index) {
@@ -82,16 +116,15 @@ void find_dependencies(Program& program, std::uint32_t chunks, std::uint32_t scr
     const auto wait = [&](std::uint32_t earlier) {
       if (program.steps[earlier].lane != step.lane && (found.empty() || found.back() != earlier)) found.push_back(earlier);
     };
-    const std::size_t src = first_place(step.src_buf, step.src_first, chunks), dst = first_place(step.dst_buf, step.dst_first, chunks);
-    for (std::uint32_t i = 0; i < step.count; ++i) {
-      if (reads_src(step.op)) accesses.before_read(src + i, step.src_buf, wait);
-      if (step.op == Op::reduce) accesses.before_read(dst + i, step.dst_buf, wait);
-      if (writes_dst(step.op)) accesses.before_write(dst + i, step, wait);
+    const Cuts::Range src = reads_src(step.op) ? cuts.range(step.src_buf, step.src_first, step.count) : Cuts::Range{0, 0};
+    const Cuts::Range dst = writes_dst(step.op) ? cuts.range(step.dst_buf, step.dst_first, step.count) : Cuts::Range{0, 0};
+    for (std::size_t at = src.begin; at < src.end; ++at) accesses.before_read(at, step.src_buf, wait);
+    for (std::size_t at = dst.begin; at < dst.end; ++at) {
+      if (step.op == Op::reduce) accesses.before_read(at, step.dst_buf, wait);
+      accesses.before_write(at, step, wait);
     }
-    for (std::uint32_t i = 0; i < step.count; ++i) {
-      if (reads_src(step.op)) accesses.read(src + i, step.src_buf, index);
-      if (writes_dst(step.op)) accesses.write(dst + i, index);
-    }
+    for (std::size_t at = src.begin; at < src.end; ++at) accesses.read(at, step.src_buf, index);
+    for (std::size_t at = dst.begin; at < dst.end; ++at) accesses.write(at, index);
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     step.dep_begin = static_cast<std::uint32_t>(program.deps.size());

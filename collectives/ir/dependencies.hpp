@@ -10,6 +10,6 @@ namespace toric {
 /// input[c] and output[c] are one place, so that the result is right with both apart and with both the same.
 /// A copy from input[c] to output[c] changes nothing where they are one place, so readers of input and it do not wait for
 /// each other. What lane order already gives is left out.
-void find_dependencies(Program& program, std::uint32_t chunks, std::uint32_t scratch_chunks);
+void find_dependencies(Program& program, std::uint32_t chunks);
 
 }  // namespace toric

@@ -56,7 +56,7 @@ Status Lowering::run() {
     if (wanted(rank)) emit_owed_copies(rank);
   // Equal on all ranks, also where one program alone was built.
   schedule_.scratch_chunks = highest_ == 0 ? 0 : (highest_ - place::first_scratch + 1u) * schedule_.chunks;
-  for (Program& program : schedule_.programs) find_dependencies(program, schedule_.chunks, schedule_.scratch_chunks);
+  for (Program& program : schedule_.programs) find_dependencies(program, schedule_.chunks);
   return {};
 }
 

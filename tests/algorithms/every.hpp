@@ -27,11 +27,20 @@ inline std::string label(const Algorithm& algorithm, const Request& request) {
          " root=" + std::to_string(request.root) + " pieces=" + std::to_string(request.pieces);
 }
 
-/// visit(algorithm, collective) for all that is offered.
+/// visit(algorithm, collective) for all that is offered for any ranks.
 template <typename Visit>
 void for_each_offer(Visit visit) {
   for (const Algorithm& algorithm : algorithms())
-    for (Collective collective : algorithm.collectives) visit(algorithm, collective);
+    for (Collective collective : algorithm.collectives)
+      if (!algorithm.follows_shape) visit(algorithm, collective);
+}
+
+/// The same for algorithms that follow a shape.
+template <typename Visit>
+void for_each_shape_offer(Visit visit) {
+  for (const Algorithm& algorithm : algorithms())
+    for (Collective collective : algorithm.collectives)
+      if (algorithm.follows_shape) visit(algorithm, collective);
 }
 
 }  // namespace toric::test

@@ -18,7 +18,7 @@ Deps found_for_last(const std::string& steps) {
       from_text("toric schedule 1\nall_reduce ranks 3 chunks 4 scratch 8 fifo 0 channels 0 lanes 0\nrank 0\n" + steps);
   EXPECT_TRUE(read.ok()) << read.status().text();
   Program program = read->programs[0];
-  find_dependencies(program, 4, 8);
+  find_dependencies(program, 4);
   Deps deps;
   for (const Dep dep : program.deps_of(program.steps.back())) deps.push_back(dep.step);
   return deps;
