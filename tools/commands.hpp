@@ -8,3 +8,5 @@ void add_topo(CLI::App& app);
 void add_env(CLI::App& app);
 void add_algorithms(CLI::App& app);
 void add_verify(CLI::App& app);
+void add_simulate(CLI::App& app);
+void add_explain(CLI::App& app);

@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
   add_env(app);
   add_algorithms(app);
   add_verify(app);
+  add_simulate(app);
+  add_explain(app);
   CLI11_PARSE(app, argc, argv);
   return 0;
 }

@@ -85,8 +85,8 @@ void log_difference(std::string_view what, const std::string& mine, const std::s
 
 void log_differences(const Config& mine, const Agreement& agreed, Rank rank) {
   log_difference("the algorithm wish", mine.algorithm, agreed.algorithm, rank);
-  log_difference("TORIC_MEMORY", format_bytes(mine.memory_bytes), format_bytes(agreed.transport.memory_budget), rank);
-  log_difference("TORIC_SEGMENT", format_bytes(mine.segment_bytes), format_bytes(agreed.transport.segment_bytes), rank);
+  log_difference("TORIC_MEMORY", format_size(mine.memory_bytes), format_size(agreed.transport.memory_budget), rank);
+  log_difference("TORIC_SEGMENT", format_size(mine.segment_bytes), format_size(agreed.transport.segment_bytes), rank);
   log_difference("TORIC_WINDOW", std::to_string(mine.window_bytes), std::to_string(agreed.window_setting), rank);
 }
 

@@ -38,7 +38,7 @@ bool take_seconds(double& target, const std::string& text) {
 }
 
 bool take_bytes(std::size_t& target, const std::string& text, std::uint64_t least, std::uint64_t most, std::uint64_t multiple) {
-  const auto value = parse_bytes(text);
+  const auto value = parse_size(text);
   if (!value || *value < least || *value > most || *value % multiple != 0) return false;
   target = static_cast<std::size_t>(*value);
   return true;
@@ -48,7 +48,7 @@ std::string or_none(const std::string& text) { return text.empty() ? "(none)" : 
 
 std::string show_window(const Config& c) {
   if (c.window_bytes == 0) return "auto";
-  return c.window_bytes == SIZE_MAX ? "off" : format_bytes(c.window_bytes);
+  return c.window_bytes == SIZE_MAX ? "off" : format_size(c.window_bytes);
 }
 
 bool take_window(Config& c, const std::string& text) {
@@ -111,10 +111,10 @@ constexpr Setting settings[] = {
      [](const Config& c) { return c.port == 0 ? std::string("(none)") : std::to_string(c.port); }},
     {"TORIC_MEMORY", "most memory for the rings of one host (rank 0's counts)", "bytes, k, M or G; 64k or more",
      [](Config& c, const std::string& t) { return take_bytes(c.memory_bytes, t, 64 * 1024, std::uint64_t{1} << 46, 1); },
-     [](const Config& c) { return format_bytes(c.memory_bytes); }},
+     [](const Config& c) { return format_size(c.memory_bytes); }},
     {"TORIC_SEGMENT", "bytes that travel at once (rank 0's counts)", "a multiple of 64 bytes from 64 to 16M",
      [](Config& c, const std::string& t) { return take_bytes(c.segment_bytes, t, 64, 16 << 20, 64); },
-     [](const Config& c) { return format_bytes(c.segment_bytes); }},
+     [](const Config& c) { return format_size(c.segment_bytes); }},
     {"TORIC_WINDOW", "slice of a large vector that is worked on at once (rank 0's counts)", "auto, off or a multiple of 64 bytes",
      take_window, show_window},
 };
@@ -193,7 +193,7 @@ Result<LaunchEnvironment> read_launch_environment() {
   return launch;
 }
 
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (text == "inf") return UINT64_MAX;
   std::uint64_t unit = 1;
   if (!text.empty()) {
@@ -220,7 +220,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   return *value * unit;
 }
 
-std::string format_bytes(std::uint64_t bytes) {
+std::string format_size(std::uint64_t bytes) {
   if (bytes == UINT64_MAX) return "inf";
   if (bytes != 0 && bytes % (std::uint64_t{1} << 30) == 0) return fmt::format("{}G", bytes >> 30);
   if (bytes != 0 && bytes % (std::uint64_t{1} << 20) == 0) return fmt::format("{}M", bytes >> 20);

@@ -53,7 +53,7 @@ struct LaunchEnvironment {
 [[nodiscard]] Result<LaunchEnvironment> read_launch_environment();
 
 /// "64k", "1M", "2G" (powers of 1,024), plain bytes, or "inf" (UINT64_MAX).
-[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
-[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+[[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
+[[nodiscard]] std::string format_size(std::uint64_t bytes);
 
 }  // namespace toric

@@ -121,7 +121,7 @@ Status parse_range(std::string_view text, Wish::Range& range) {
   const std::size_t equals = text.find('='), dash = text.find('-');
   if (equals == std::string_view::npos || dash == std::string_view::npos || dash > equals)
     return bad(text, "is not a range: write it as 0-4k=direct");
-  const auto begin = parse_bytes(text.substr(0, dash)), end = parse_bytes(text.substr(dash + 1, equals - dash - 1));
+  const auto begin = parse_size(text.substr(0, dash)), end = parse_size(text.substr(dash + 1, equals - dash - 1));
   if (!begin || !end || *begin >= *end) return bad(text, "has no usable sizes: write them as 0-4k or 4k-inf, the smaller first");
   range.begin = *begin;
   range.end = *end;

@@ -111,15 +111,15 @@ TEST_F(Settings, OfALauncherAreReadAndChecked) {
 }
 
 TEST(Bytes, AreReadAndWritten) {
-  EXPECT_EQ(parse_bytes("0"), 0u);
-  EXPECT_EQ(parse_bytes("4k"), 4096u);
-  EXPECT_EQ(parse_bytes("4K"), 4096u);
-  EXPECT_EQ(parse_bytes("3M"), 3u << 20);
-  EXPECT_EQ(parse_bytes("2G"), std::uint64_t{2} << 30);
-  EXPECT_EQ(parse_bytes("inf"), UINT64_MAX);
+  EXPECT_EQ(parse_size("0"), 0u);
+  EXPECT_EQ(parse_size("4k"), 4096u);
+  EXPECT_EQ(parse_size("4K"), 4096u);
+  EXPECT_EQ(parse_size("3M"), 3u << 20);
+  EXPECT_EQ(parse_size("2G"), std::uint64_t{2} << 30);
+  EXPECT_EQ(parse_size("inf"), UINT64_MAX);
   for (const char* wrong : {"", "k", "-1", "4kk", "1.5k", "0x10", " 1", "18446744073709551616", "17179869184G"})
-    EXPECT_FALSE(parse_bytes(wrong)) << wrong;
-  for (const char* text : {"0", "1", "1000", "4k", "5M", "7G", "inf"}) EXPECT_EQ(format_bytes(*parse_bytes(text)), text);
+    EXPECT_FALSE(parse_size(wrong)) << wrong;
+  for (const char* text : {"0", "1", "1000", "4k", "5M", "7G", "inf"}) EXPECT_EQ(format_size(*parse_size(text)), text);
 }
 
 TEST(Operators, AreFoundUntilDestroyedAndNeverMistaken) {
