@@ -10,3 +10,4 @@ void add_algorithms(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_simulate(CLI::App& app);
 void add_explain(CLI::App& app);
+void add_draw(CLI::App& app);

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   add_verify(app);
   add_simulate(app);
   add_explain(app);
+  add_draw(app);
   CLI11_PARSE(app, argc, argv);
   return 0;
 }
