@@ -67,7 +67,7 @@ Result<Machine> open_machine(const std::string& spec, const std::string& file) {
   if (!file.empty()) {
     Result<Imported> imported = load_topology(file);
     if (!imported.ok()) return imported.status();
-    for (const std::string& warning : imported->warnings) fmt::print(stderr, "toric: {}: {}\n", file, warning);
+    for (const std::string& warning : imported->warnings) fmt::print(stderr, "toric: {}\n", warning);
     machine.topology = std::move(imported->topology);
   } else {
     Result<Topology> made = topology_from_spec(spec);
