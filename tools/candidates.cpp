@@ -62,6 +62,14 @@ Status simulate_one(const Machine& machine, const Routes& routes, const Question
 
 }  // namespace
 
+MachineOptions add_machine_options(CLI::App& command, std::string& spec, std::string& file) {
+  MachineOptions options{};
+  options.spec = command.add_option("--topology,-t", spec, "a machine in words, such as torus:4x4x8:50GB/s:1us or dgx-h100*16");
+  options.file = command.add_option("--from", file, "a file: Toric's text form, NCCL's or hwloc's XML, nvidia-smi topo -m");
+  options.spec->excludes(options.file);
+  return options;
+}
+
 Result<Machine> open_machine(const std::string& spec, const std::string& file) {
   Machine machine;
   if (!file.empty()) {

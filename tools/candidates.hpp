@@ -7,6 +7,8 @@
 #include "toric/topology/shape.hpp"
 #include "toric/topology/topology.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +21,13 @@ struct Machine {
   Shape shape;
   [[nodiscard]] Rank ranks() const { return static_cast<Rank>(topology.ranks.size()); }
 };
+
+/// --topology and --from, of which a command takes one.
+struct MachineOptions {
+  CLI::Option* spec;
+  CLI::Option* file;
+};
+MachineOptions add_machine_options(CLI::App& command, std::string& spec, std::string& file);
 
 /// From a spec or, where `file` is not empty, a file. Warnings go to stderr.
 Result<Machine> open_machine(const std::string& spec, const std::string& file);

@@ -68,9 +68,7 @@ void add_draw(CLI::App& app) {
   CLI::App* command = app.add_subcommand("draw", "Draw a schedule over simulated time, or one round of it on the machine (SVG)");
   command->add_option("--collective,-c", options->collective, "what it does")->capture_default_str();
   command->add_option("--algorithm,-a", options->algorithm, "how")->capture_default_str();
-  auto* spec = command->add_option("--topology,-t", options->topology, "a machine in words, such as torus:4x4 or dgx-h100*2");
-  auto* file = command->add_option("--from", options->file, "a file: Toric's text form, NCCL's or hwloc's XML, nvidia-smi topo -m");
-  spec->excludes(file);
+  tools::add_machine_options(*command, options->topology, options->file);
   command->add_option("--bytes", options->bytes, "of the full vector, as 16M")->transform(CLI::AsSizeValue(false))->capture_default_str();
   command->add_option("--pieces", options->pieces, "cut it into so many")->check(CLI::Range(1, 64))->capture_default_str();
   command->add_option("--round", options->round, "draw this round's messages on the machine instead, the first is 1")

@@ -77,9 +77,7 @@ void add_explain(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("explain", "Say which algorithm a machine calls for, and why");
   command->add_option("--collective,-c", options->collective, "what is to be done")->capture_default_str();
-  auto* spec = command->add_option("--topology,-t", options->topology, "a machine in words, such as torus:4x4x8:50GB/s:1us or dgx-h100*16");
-  auto* file = command->add_option("--from", options->file, "a file: Toric's text form, NCCL's or hwloc's XML, nvidia-smi topo -m");
-  spec->excludes(file);
+  tools::add_machine_options(*command, options->topology, options->file);
   command->add_option("--bytes", options->bytes, "of the full vector, as 16M")->transform(CLI::AsSizeValue(false))->capture_default_str();
   command->callback([options] {
     if (options->topology.empty() && options->file.empty()) fail("say on which machine: --topology SPEC or --from FILE");

@@ -112,9 +112,7 @@ void add_simulate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("simulate", "Time collectives on a modelled machine, algorithms side by side");
   command->add_option("--collective,-c", options->collective, "what to time")->capture_default_str();
-  auto* spec = command->add_option("--topology,-t", options->topology, "a machine in words, such as torus:4x4x8:50GB/s:1us or dgx-h100*16");
-  auto* file = command->add_option("--from", options->file, "a file: Toric's text form, NCCL's or hwloc's XML, nvidia-smi topo -m");
-  spec->excludes(file);
+  tools::add_machine_options(*command, options->topology, options->file);
   command->add_option("-b", options->first, "first size, as 1K")->transform(CLI::AsSizeValue(false))->capture_default_str();
   command->add_option("-e", options->last, "last size")->transform(CLI::AsSizeValue(false))->capture_default_str();
   command->add_option("-f", options->factor, "factor between sizes")->check(CLI::Range(1.01, 1e9))->capture_default_str();

@@ -77,10 +77,8 @@ void add_topo(CLI::App& app) {
   command->add_option("--ranks,-n", options->ranks, "place this many ranks on this host")->check(CLI::Range(1, 1 << 20));
   auto* host =
       command->add_option("--host", options->host, "an imaginary host instead of this one, like 'package:2 numa:1 l3:1 core:4 pu:2'");
-  auto* file = command->add_option("--from", options->file, "a file: Toric's text form, NCCL's or hwloc's XML, nvidia-smi topo -m");
-  auto* spec = command->add_option("--topology,-t", options->spec, "a machine in words, such as torus:4x4x8:50GB/s:1us or dgx-h100*16");
-  host->excludes(file)->excludes(spec);
-  file->excludes(spec);
+  const tools::MachineOptions machine = tools::add_machine_options(*command, options->spec, options->file);
+  host->excludes(machine.file)->excludes(machine.spec);
   command->add_option("--format", options->format, "tree, summary, text, json, dot or svg")
       ->check(CLI::IsMember({"tree", "summary", "text", "json", "dot", "svg"}))
       ->capture_default_str();

@@ -94,26 +94,24 @@ Progress ShortRun::poll() {
   return ended_ != before ? Progress::moved : Progress::idle;
 }
 
-bool ShortRun::advance(std::uint32_t index) {
+void ShortRun::advance(std::uint32_t index) {
   const ShortStep& step = steps_[index];
-  if (!may_run(step)) return false;
+  if (!may_run(step)) return;
   if (is_send(step.op)) return send(step, index);
   if (is_receive(step.op)) return receive(step, index);
   local(step);
   end(step, index);
-  return true;
 }
 
-bool ShortRun::send(const ShortStep& step, std::uint32_t index) {
+void ShortRun::send(const ShortStep& step, std::uint32_t index) {
   std::byte* room = transport_.reserve(step.port, step.bytes);
-  if (room == nullptr) return false;
+  if (room == nullptr) return;
   const KernelTimer timer(step.bytes);
   const Store store = timer.counts() ? transport_.store_for(step.port, step.bytes) : Store::cached;
   copy_bytes(room, nullptr, at(step.src_buf, step.src), step.bytes, store, Store::cached);
   timer.report(transport_, step.port, store);
   transport_.commit(step.port, step.bytes, store, index);
   end(step, index);
-  return true;
 }
 
 // As in the executor: the partner is served from the same bytes if it could run now, and is never waited for.
@@ -126,9 +124,9 @@ const ShortRun::ShortStep* ShortRun::ready_partner(const ShortStep& step, std::u
   return may_run(partner, only(index)) ? &partner : nullptr;
 }
 
-bool ShortRun::receive(const ShortStep& step, std::uint32_t index) {
+void ShortRun::receive(const ShortStep& step, std::uint32_t index) {
   const std::byte* view = transport_.peek(step.port, step.bytes);
-  if (view == nullptr) return false;
+  if (view == nullptr) return;
   const ShortStep* partner = ready_partner(step, index);
   std::byte* room = nullptr;
   if (partner != nullptr && is_send(partner->op)) {
@@ -146,7 +144,6 @@ bool ShortRun::receive(const ShortStep& step, std::uint32_t index) {
   transport_.release(step.port, step.bytes);
   end(step, index);
   if (partner != nullptr) end(*partner, step.fused_with);
-  return true;
 }
 
 void ShortRun::deliver(const ShortStep& step, const std::byte* view, const ShortStep* partner, std::byte* room, Store store) const {
@@ -159,7 +156,8 @@ void ShortRun::deliver(const ShortStep& step, const std::byte* view, const Short
   }
   if (step.op == Op::recv) return copy_bytes(first, second, view, step.bytes, store, Store::cached);
   const std::byte* operand = at(step.src_buf, step.src);
-  reduce_({first, second, step.wire_is_left ? view : operand, step.wire_is_left ? operand : view, step.elements, store, Store::cached}, nullptr);
+  reduce_({first, second, step.wire_is_left ? view : operand, step.wire_is_left ? operand : view, step.elements, store, Store::cached},
+          nullptr);
 }
 
 void ShortRun::local(const ShortStep& step) const {

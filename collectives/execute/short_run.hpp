@@ -47,9 +47,9 @@ class ShortRun {
   [[nodiscard]] std::byte* at(Buf buf, std::ptrdiff_t offset) const { return base_[static_cast<std::size_t>(buf)] + offset; }
   [[nodiscard]] bool may_run(const ShortStep& step, Steps besides = 0) const { return (step.waits_for & ~(ended_ | besides)) == 0; }
   bool lay_out(const Plan& plan, const SliceShape& shape, std::uint32_t index);
-  bool advance(std::uint32_t index);
-  bool send(const ShortStep& step, std::uint32_t index);
-  bool receive(const ShortStep& step, std::uint32_t index);
+  void advance(std::uint32_t index);
+  void send(const ShortStep& step, std::uint32_t index);
+  void receive(const ShortStep& step, std::uint32_t index);
   void deliver(const ShortStep& step, const std::byte* view, const ShortStep* copy, std::byte* room, Store store) const;
   void local(const ShortStep& step) const;
   [[nodiscard]] const ShortStep* ready_partner(const ShortStep& step, std::uint32_t index) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <vector>
 
 namespace toric {
 
@@ -10,12 +11,22 @@ namespace {
 
 bool is_fabric(LinkKind kind) { return kind == LinkKind::nvlink || kind == LinkKind::xgmi || kind == LinkKind::network; }
 
-/// Bytes/s out of that node over all its ports; 0: unknown.
-double ports_of(const Topology& topology, NodeId node) {
-  double fabric = 0, others = 0;
-  for (const TopologyLink& link : topology.links)
-    if (link.from == node) (is_fabric(link.kind) ? fabric : others) += link.bandwidth;
-  return fabric > 0 ? fabric : others;
+/// Bytes/s out of each rank over all its ports, by rank; 0: unknown.
+std::vector<double> rank_ports(const Topology& topology) {
+  struct Ports {
+    double fabric = 0, others = 0;
+  };
+  std::vector<Ports> of_node(topology.nodes.size());
+  for (const TopologyLink& link : topology.links) {
+    Ports& ports = of_node[static_cast<std::size_t>(link.from)];
+    (is_fabric(link.kind) ? ports.fabric : ports.others) += link.bandwidth;
+  }
+  std::vector<double> of_rank;
+  for (const NodeId rank : topology.ranks) {
+    const Ports& ports = of_node[static_cast<std::size_t>(rank)];
+    of_rank.push_back(ports.fabric > 0 ? ports.fabric : ports.others);
+  }
+  return of_rank;
 }
 
 /// Of each unit that is meant by "vector", how much a group of `part` of `groups` equal groups has to send.
@@ -61,15 +72,13 @@ Bound lower_bound(const Topology& topology, Collective collective, std::uint64_t
   Bound bound;
   const auto ranks = static_cast<double>(topology.ranks.size());
   if (ranks < 2) return bound;
+  const std::vector<double> ports = rank_ports(topology);
   double slowest = 0;
-  for (const NodeId rank : topology.ranks) {
-    const double ports = ports_of(topology, rank);
-    if (ports > 0) slowest = slowest == 0 ? ports : std::min(slowest, ports);
-  }
+  for (const double port : ports)
+    if (port > 0) slowest = slowest == 0 ? port : std::min(slowest, port);
   // The average over ranks must send this much, so the bound holds where all have equal ports; else the slowest's is used
   // only for what each single rank must send: an all-reduce's own contribution, once.
-  const bool alike =
-      std::all_of(topology.ranks.begin(), topology.ranks.end(), [&](NodeId rank) { return ports_of(topology, rank) == slowest; });
+  const bool alike = std::all_of(ports.begin(), ports.end(), [&](double port) { return port == slowest; });
   const double share = alike ? share_sent(collective, ranks) : std::min(1.0, share_sent(collective, ranks));
   if (slowest > 0) keep_larger(bound, share * static_cast<double>(bytes) / slowest, "each rank's ports, " + gigabytes(slowest));
   const auto hosts = host_ports(topology);
