@@ -65,21 +65,17 @@ void GridPhases::ring_all_gather(Builder& b, std::size_t at) const {
 
 void GridPhases::direct_reduce_scatter(Builder& b, std::size_t at) const {
   const Stage stage = stage_of(at);
-  b.begin_round();
   for (std::uint32_t places = 1; places < stage.size; ++places)
     for (Rank rank = 0; rank < ranks(); ++rank) {
       const Rank to = moved(stage, rank, places);
       b.send_reduce(rank, to, block_of(stage, to), stage.run);
     }
-  b.end_round();
 }
 
 void GridPhases::direct_all_gather(Builder& b, std::size_t at) const {
   const Stage stage = stage_of(at);
-  b.begin_round();
   for (std::uint32_t places = 1; places < stage.size; ++places)
     for (Rank rank = 0; rank < ranks(); ++rank) b.send(rank, moved(stage, rank, places), block_of(stage, rank), stage.run);
-  b.end_round();
 }
 
 }  // namespace toric

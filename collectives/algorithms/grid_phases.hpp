@@ -38,7 +38,8 @@ class GridPhases {
   void ring_reduce_scatter(Builder& b, std::size_t stage) const;
   /// Each rank starts with the block of its coordinate and ends with its group's blocks.
   void ring_all_gather(Builder& b, std::size_t stage) const;
-  /// The same in one round: each rank sends to all others of its group at once, and folds in rank order.
+  /// The same directly: each rank sends to the next of its group, the one after that and so on, while it receives from those
+  /// before it in the same order. No message waits for another; on one port they take turns.
   void direct_reduce_scatter(Builder& b, std::size_t stage) const;
   void direct_all_gather(Builder& b, std::size_t stage) const;
 

@@ -110,11 +110,13 @@ void build(Builder& b, const Request& request) {
   if (request.collective != Collective::all_gather)
     for (std::size_t stage = 0; stage < part.order.size(); ++stage) {
       b.channel(channel++);
+      b.begin_stage();
       is_direct(shape.levels[part.order[stage]]) ? phases.direct_reduce_scatter(b, stage) : phases.ring_reduce_scatter(b, stage);
     }
   if (request.collective != Collective::reduce_scatter)
     for (std::size_t stage = part.order.size(); stage-- > 0;) {
       b.channel(channel++);
+      b.begin_stage();
       is_direct(shape.levels[part.order[stage]]) ? phases.direct_all_gather(b, stage) : phases.ring_all_gather(b, stage);
     }
 }

@@ -33,15 +33,23 @@ std::vector<std::uint32_t> place(const Request& request) {
   return place_of_parts(share_among_parts(*request.shape), *request.shape);
 }
 
+/// The k-th dimension of every part, before the next of any.
 void build(Builder& b, const Request& request) {
-  for (const GridPart& part : share_among_parts(*request.shape).parts) {
-    const GridPhases phases(part, *request.shape);
-    b.channel(part.channel);
-    if (request.collective != Collective::all_gather)
-      for (std::size_t stage = 0; stage < part.order.size(); ++stage) phases.ring_reduce_scatter(b, stage);
-    if (request.collective != Collective::reduce_scatter)
-      for (std::size_t stage = part.order.size(); stage-- > 0;) phases.ring_all_gather(b, stage);
-  }
+  const GridParts shared = share_among_parts(*request.shape);
+  std::vector<GridPhases> parts;
+  for (const GridPart& part : shared.parts) parts.emplace_back(part, *request.shape);
+  const std::size_t stages = shared.parts.front().order.size();
+  const auto each_part = [&](auto phase) {
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      b.channel(shared.parts[part].channel);
+      phase(parts[part]);
+    }
+    b.begin_stage();
+  };
+  if (request.collective != Collective::all_gather)
+    for (std::size_t stage = 0; stage < stages; ++stage) each_part([&](const GridPhases& part) { part.ring_reduce_scatter(b, stage); });
+  if (request.collective != Collective::reduce_scatter)
+    for (std::size_t stage = stages; stage-- > 0;) each_part([&](const GridPhases& part) { part.ring_all_gather(b, stage); });
 }
 
 Cost cost(const Request& request) {

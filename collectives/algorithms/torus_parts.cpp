@@ -1,6 +1,7 @@
 #include "toric/algorithms/torus_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace toric {
@@ -43,26 +44,50 @@ double busiest(const std::vector<std::vector<double>>& loads, const std::vector<
   return most;
 }
 
-/// Counts weights up as the digits of a number; false after the last.
-bool next(std::vector<std::uint32_t>& weights) {
-  for (std::uint32_t& weight : weights) {
-    if (++weight <= most_weight) return true;
-    weight = 0;
-  }
-  return false;
+/// Shares of one vector for which every dimension's links are loaded alike: loads * shares = 1, by elimination, scaled to a sum
+/// of 1. The largest load of a column is its own dimension's, so there is no need for pivots. A dimension so quick that it
+/// would take a share below nothing gets none.
+std::vector<double> equal_loads(const std::vector<std::vector<double>>& loads) {
+  const std::size_t n = loads.size();
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n + 1, 1.0));
+  for (std::size_t dimension = 0; dimension < n; ++dimension)
+    for (std::size_t start = 0; start < n; ++start) rows[dimension][start] = loads[start][dimension];
+  for (std::size_t pivot = 0; pivot < n; ++pivot)
+    for (std::size_t row = 0; row < n; ++row) {
+      if (row == pivot) continue;
+      const double factor = rows[row][pivot] / rows[pivot][pivot];
+      for (std::size_t column = pivot; column <= n; ++column) rows[row][column] -= factor * rows[pivot][column];
+    }
+  std::vector<double> shares;
+  for (std::size_t start = 0; start < n; ++start) shares.push_back(std::max(0.0, rows[start][n] / rows[start][start]));
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+/// Whole numbers with that sum, each next to its part of it; what rounding leaves goes where it is missed most.
+std::vector<std::uint32_t> rounded(const std::vector<double>& shares, std::uint32_t sum) {
+  std::vector<std::uint32_t> weights;
+  std::vector<std::size_t> by_rest(shares.size());
+  std::iota(by_rest.begin(), by_rest.end(), std::size_t{0});
+  const auto rest = [&](std::size_t i) { return shares[i] * sum - std::floor(shares[i] * sum); };
+  for (const double share : shares) weights.push_back(static_cast<std::uint32_t>(std::floor(share * sum)));
+  std::stable_sort(by_rest.begin(), by_rest.end(), [&](std::size_t a, std::size_t b) { return rest(a) > rest(b); });
+  const std::uint32_t given = std::accumulate(weights.begin(), weights.end(), 0U);
+  for (std::uint32_t i = 0; i < sum - given; ++i) ++weights[by_rest[i % by_rest.size()]];
+  return weights;
 }
 
 std::vector<std::uint32_t> best_weights(const std::vector<std::vector<double>>& loads) {
-  std::vector<std::uint32_t> weights(loads.size(), 0), best(loads.size(), 1);
-  double least = busiest(loads, best);
-  while (next(weights)) least = std::min(least, busiest(loads, weights));
-  std::uint32_t smallest = UINT32_MAX;
-  std::fill(weights.begin(), weights.end(), 0);
-  while (next(weights)) {
-    const std::uint32_t sum = std::accumulate(weights.begin(), weights.end(), 0U);
-    if (sum >= smallest || busiest(loads, weights) > least * good_enough) continue;
-    smallest = sum;
+  const std::vector<double> shares = equal_loads(loads);
+  double least = 0;  // where every dimension is loaded alike
+  for (std::size_t start = 0; start < loads.size(); ++start) least += shares[start] * loads[start].front();
+  std::vector<std::uint32_t> best(loads.size(), 1);
+  for (std::uint32_t sum = 1; sum <= most_weight * loads.size(); ++sum) {
+    const std::vector<std::uint32_t> weights = rounded(shares, sum);
+    if (busiest(loads, weights) >= busiest(loads, best)) continue;
     best = weights;
+    if (busiest(loads, best) <= least * good_enough) break;
   }
   return best;
 }

@@ -7,7 +7,7 @@
 namespace toric {
 
 /// Parts for all ports: for every dimension two that start there, one in each direction. Weights are the smallest whole
-/// numbers whose busiest link carries at most 0.2 % more than the best of all up to 12.
+/// numbers found whose busiest link carries at most 0.2 % more than where all are loaded alike, 12 in the mean at most.
 [[nodiscard]] GridParts share_among_parts(const Shape& shape);
 
 }  // namespace toric

@@ -138,6 +138,13 @@ void Builder::end_round() {
   impl_->statements.push_back({.verb = Verb::end_round});
 }
 
+void Builder::begin_stage() {
+  if (impl_->in_round) impl_->fail("begin_stage stands inside a round: put it before or after");
+  Statement stage;
+  stage.verb = Verb::begin_stage;
+  impl_->statements.push_back(stage);
+}
+
 void Builder::channel(std::uint16_t channel) { impl_->channel = channel; }
 
 void Builder::lane(int lane) {

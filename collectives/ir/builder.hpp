@@ -47,6 +47,10 @@ class Builder {
 
   /// Statements from now on use that channel (0 at first). Give each phase that overlaps another its own.
   void channel(std::uint16_t channel);
+  /// A further stage of the algorithm begins here, such as the next dimension of a torus. Where the schedule is cut into
+  /// pieces, a stage of all of them comes before the next stage of any, so that ports always have something to send.
+  /// Not inside a round.
+  void begin_stage();
   /// Overrides the lane (2*channel for sends and 2*channel+1 for receives by default) until lane(-1).
   void lane(int lane);
 

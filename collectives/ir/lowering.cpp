@@ -48,6 +48,8 @@ Status Lowering::run() {
       const std::uint32_t begin = ++i;
       while (statements_[i].verb != Verb::end_round) ++i;
       TORIC_TRY(lower_round(begin, i));
+    } else if (statements_[i].verb == Verb::begin_stage) {
+      for (Program& program : schedule_.programs) program.stages.push_back(static_cast<std::uint32_t>(program.steps.size()));
     } else {
       TORIC_TRY(lower_local(i));
     }

@@ -15,7 +15,7 @@
 
 namespace toric::lowering {
 
-enum class Verb : std::uint8_t { send, send_reduce, copy, reduce, begin_round, end_round };
+enum class Verb : std::uint8_t { send, send_reduce, copy, reduce, begin_round, end_round, begin_stage };
 
 inline constexpr std::uint16_t no_lane = 0xffff;
 

@@ -25,38 +25,59 @@ std::vector<std::uint32_t> place_of_pieces(const Schedule& s, std::uint32_t piec
   return place;
 }
 
-/// A program's steps as they are in piece q of `pieces`.
+/// Repeats one rank's program: a stage of all pieces, one after the other, then the next stage.
 class PieceMaker {
  public:
-  PieceMaker(const Schedule& whole, std::uint32_t pieces, std::uint32_t piece)
-      : chunks_(whole.chunks),
-        pieces_(pieces),
-        piece_(piece),
-        channel_shift_(piece * channels_used(whole)),
-        lane_shift_(piece * lanes_used(whole)) {}
+  PieceMaker(const Schedule& whole, std::uint32_t pieces)
+      : chunks_(whole.chunks), pieces_(pieces), channels_(channels_used(whole)), lanes_(lanes_used(whole)) {}
 
-  void append(const Program& program, Program& result) const {
-    const auto first_step = static_cast<std::uint32_t>(result.steps.size());
-    for (Step step : program.steps) {
-      const std::span<const Dep> deps = program.deps_of(step);
-      step.dep_begin = static_cast<std::uint32_t>(result.deps.size());
-      for (const Dep dep : deps) result.deps.push_back({first_step + dep.step});
-      if (reads_src(step.op)) step.src_first = moved(step.src_buf, step.src_first);
-      if (writes_dst(step.op)) step.dst_first = moved(step.dst_buf, step.dst_first);
-      step.lane = static_cast<std::uint16_t>(step.lane + lane_shift_);
-      if (!is_local(step.op)) step.channel = static_cast<std::uint16_t>(step.channel + channel_shift_);
-      result.steps.push_back(step);
-    }
+  [[nodiscard]] Program repeated(const Program& program) const {
+    Program result;
+    result.steps.reserve(program.steps.size() * pieces_);
+    result.deps.reserve(program.deps.size() * pieces_);
+    const std::vector<std::uint32_t> bounds = stage_bounds(program);
+    std::vector<std::uint32_t> stage_of(program.steps.size());
+    for (std::uint32_t stage = 0; stage + 1 < bounds.size(); ++stage)
+      std::fill(stage_of.begin() + bounds[stage], stage_of.begin() + bounds[stage + 1], stage);
+    for (std::uint32_t stage = 0; stage + 1 < bounds.size(); ++stage)
+      for (std::uint32_t piece = 0; piece < pieces_; ++piece) {
+        const auto index_of = [&](std::uint32_t step) {
+          const std::uint32_t begin = bounds[stage_of[step]], length = bounds[stage_of[step] + 1] - begin;
+          return begin * pieces_ + piece * length + (step - begin);
+        };
+        for (std::uint32_t step = bounds[stage]; step < bounds[stage + 1]; ++step) {
+          Step moved_step = moved(program.steps[step], piece);
+          moved_step.dep_begin = static_cast<std::uint32_t>(result.deps.size());
+          for (const Dep dep : program.deps_of(program.steps[step])) result.deps.push_back({index_of(dep.step)});
+          result.steps.push_back(moved_step);
+        }
+      }
+    return result;
   }
 
  private:
-  /// Slot s of set s / n becomes a slot of the same set, now n * pieces long: slot modulo chunks is its data chunk again.
-  [[nodiscard]] std::uint32_t moved(Buf buf, std::uint32_t first) const {
-    if (buf != Buf::scratch) return piece_ * chunks_ + first;
-    return (first / chunks_ * pieces_ + piece_) * chunks_ + first % chunks_;
+  [[nodiscard]] static std::vector<std::uint32_t> stage_bounds(const Program& program) {
+    std::vector<std::uint32_t> bounds = {0};
+    bounds.insert(bounds.end(), program.stages.begin(), program.stages.end());
+    bounds.push_back(static_cast<std::uint32_t>(program.steps.size()));
+    return bounds;
   }
 
-  std::uint32_t chunks_, pieces_, piece_, channel_shift_, lane_shift_;
+  [[nodiscard]] Step moved(Step step, std::uint32_t piece) const {
+    if (reads_src(step.op)) step.src_first = moved(step.src_buf, step.src_first, piece);
+    if (writes_dst(step.op)) step.dst_first = moved(step.dst_buf, step.dst_first, piece);
+    step.lane = static_cast<std::uint16_t>(step.lane + piece * lanes_);
+    if (!is_local(step.op)) step.channel = static_cast<std::uint16_t>(step.channel + piece * channels_);
+    return step;
+  }
+
+  /// Slot s of set s / n becomes a slot of the same set, now n * pieces long: slot modulo chunks is its data chunk again.
+  [[nodiscard]] std::uint32_t moved(Buf buf, std::uint32_t first, std::uint32_t piece) const {
+    if (buf != Buf::scratch) return piece * chunks_ + first;
+    return (first / chunks_ * pieces_ + piece) * chunks_ + first % chunks_;
+  }
+
+  std::uint32_t chunks_, pieces_, channels_, lanes_;
 };
 
 Status check_room(const Schedule& s, std::uint32_t pieces) {
@@ -89,11 +110,8 @@ Result<Schedule> split_into_pieces(const Schedule& schedule, std::uint32_t piece
   result.place = place_of_pieces(schedule, pieces);
   result.channels = channels_used(schedule) * pieces;
   result.lanes = lanes_used(schedule) * pieces;
-  result.programs.resize(schedule.programs.size());
-  for (std::size_t rank = 0; rank < schedule.programs.size(); ++rank) {
-    result.programs[rank].steps.reserve(schedule.programs[rank].steps.size() * pieces);
-    for (std::uint32_t q = 0; q < pieces; ++q) PieceMaker(schedule, pieces, q).append(schedule.programs[rank], result.programs[rank]);
-  }
+  const PieceMaker maker(schedule, pieces);
+  for (const Program& program : schedule.programs) result.programs.push_back(maker.repeated(program));
   TORIC_TRY(check_structure(result));
   return result;
 }

@@ -36,6 +36,9 @@ struct Dep {
 struct Program {
   std::vector<Step> steps;
   std::vector<Dep> deps;
+  // Steps that begin a further stage, ascending; as many on every rank. Only the pass that makes pieces looks at them, and
+  // what it makes has none.
+  std::vector<std::uint32_t> stages;
 
   [[nodiscard]] std::span<const Dep> deps_of(const Step& step) const { return {deps.data() + step.dep_begin, step.dep_count}; }
 };

@@ -1,6 +1,7 @@
 // check_structure: what every reader of a schedule may rely on before it looks at meaning.
 #include "toric/ir/schedule.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace toric {
@@ -83,6 +84,9 @@ Status check_program(const Schedule& s, Rank rank) {
     return bad("rank " + std::to_string(rank) + " step " + number(index) + " " + what);
   };
   if (program.steps.size() >= UINT32_MAX) return bad("rank " + std::to_string(rank) + " has too many steps");
+  if (!std::is_sorted(program.stages.begin(), program.stages.end()) ||
+      (!program.stages.empty() && program.stages.back() > program.steps.size()))
+    return bad("the stages of rank " + std::to_string(rank) + " do not follow each other within its steps");
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     if (const char* fault = fault_of(s, step, rank)) return bad_step(i, fault);

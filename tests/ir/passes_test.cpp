@@ -44,6 +44,50 @@ TEST(Pieces, EachIsTheScheduleAgain) {
   }
 }
 
+// Rank 1 of 3 receives a chunk and hands it on in one stage, copies of that go back in the next: all pieces' first stage, then all
+// pieces' second.
+TEST(Pieces, AStageOfAllComesBeforeTheNextOfAny) {
+  Builder::Options options;
+  options.what = Collective::all_reduce;
+  options.ranks = 3;
+  Builder b(options);
+  b.send_reduce(0, 1, 0);
+  b.send_reduce(1, 2, 0);
+  b.begin_stage();
+  b.send(2, 1, 0);
+  b.send(1, 0, 0);
+  const Result<Schedule> whole = b.finish();
+  ASSERT_TRUE(whole.ok()) << whole.status().text();
+  const Result<Schedule> split = split_into_pieces(*whole, 2);
+  ASSERT_TRUE(split.ok()) << split.status().text();
+  std::vector<std::pair<Op, std::uint32_t>> steps;
+  for (const Step& step : split->programs[1].steps) steps.emplace_back(step.op, data_first(step, 2));
+  EXPECT_EQ(steps, (std::vector<std::pair<Op, std::uint32_t>>{{Op::recv_reduce, 0},
+                                                              {Op::send, 0},
+                                                              {Op::recv_reduce, 1},
+                                                              {Op::send, 1},
+                                                              {Op::recv, 0},
+                                                              {Op::send, 0},
+                                                              {Op::recv, 1},
+                                                              {Op::send, 1}}));
+  const Program& program = split->programs[1];
+  for (std::uint32_t step = 0; step < program.steps.size(); ++step)
+    for (const Dep dep : program.deps_of(program.steps[step]))
+      EXPECT_EQ(data_first(program.steps[dep.step], 2), data_first(program.steps[step], 2)) << step;
+  EXPECT_EQ(program.deps_of(program.steps[7]).back().step, 6U);
+}
+
+TEST(Pieces, StagesLieWithinTheProgram) {
+  Schedule schedule = *build({"", Collective::all_reduce, 8, 4, -1, recursive_doubling});
+  schedule.programs[2].stages = {1, 1000};
+  EXPECT_THAT(std::string(split_into_pieces(schedule, 2).status().text()), HasSubstr("stages of rank 2"));
+  Builder b({});
+  b.begin_round();
+  b.begin_stage();
+  b.end_round();
+  EXPECT_THAT(std::string(b.finish().status().text()), HasSubstr("begin_stage stands inside a round"));
+}
+
 TEST(Pieces, ChunksOfAPieceStayNeighboursInMemoryAndInTheirBlock) {
   Builder::Options options;
   options.what = Collective::all_gather;
